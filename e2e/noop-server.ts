@@ -1,0 +1,11 @@
+/** A target that answers 200 to everything and does nothing else: `node e2e/noop-server.ts`. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
+  request.resume()
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end('{"ok":true}')
+})
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', 1_024, resolve))
+process.stdout.write(`${JSON.stringify({ port: (server.address() as AddressInfo).port })}\n`)
