@@ -1,0 +1,37 @@
+/** What Meridian must reach, a line a promise; the aim is what it should reach. */
+export interface Bar {
+  name: string
+  metric?: string
+  /** Compare with this contender's figure of the same round instead of with a fixed number. */
+  relativeTo?: string
+  atLeast?: number
+  atMost?: number
+  aim: number
+}
+
+export const bars: readonly Bar[] = [
+  { name: 'http-runs', relativeTo: 'graphile-worker', atLeast: 0.7, aim: 1 },
+  { name: 'batch-create', relativeTo: 'graphile-worker', atLeast: 0.5, aim: 1 },
+  { name: 'accept', relativeTo: 'without writing', atLeast: 0.45, aim: 0.6 },
+  { name: 'accept', metric: 'p99', atMost: 30, aim: 15 },
+  { name: 'get-run', metric: 'p50', atMost: 10, aim: 10 },
+  { name: 'get-run', metric: 'p99', atMost: 50, aim: 50 },
+  { name: 'lateness', metric: 'ahead-100.p99', atMost: 10, aim: 5 },
+  { name: 'lateness', metric: 'ahead-1000.p99', atMost: 25, aim: 10 },
+  { name: 'lateness', metric: 'soon-100.p99', atMost: 10, aim: 5 },
+  { name: 'lateness', metric: 'soon-1000.p99', atMost: 25, aim: 10 },
+  { name: 'lateness', metric: 'schedules-100.p99', atMost: 25, aim: 10 },
+  { name: 'lateness', metric: 'ahead-100.early', atMost: 0, aim: 0 },
+  { name: 'lateness', metric: 'ahead-1000.early', atMost: 0, aim: 0 },
+  { name: 'lateness', metric: 'soon-100.early', atMost: 0, aim: 0 },
+  { name: 'lateness', metric: 'soon-1000.early', atMost: 0, aim: 0 },
+  { name: 'lateness', metric: 'schedules-100.early', atMost: 0, aim: 0 },
+  { name: 'million', metric: 'http-runs', relativeTo: 'before', atLeast: 0.9, aim: 1 },
+  { name: 'million', metric: 'accept', relativeTo: 'before', atLeast: 0.9, aim: 1 },
+  { name: 'million', metric: 'lateness.p99', atMost: 25, aim: 10 },
+  { name: 'million', metric: 'idle-cpu', atMost: 0.1, aim: 0.05 },
+  { name: 'million', metric: 'disk', atMost: 1_800, aim: 1_500 },
+  { name: 'million', metric: 'redis', atMost: 0, aim: 0 },
+  { name: 'up', metric: 'first', atMost: 90, aim: 60 },
+  { name: 'up', metric: 'second', atMost: 15, aim: 8 },
+]
