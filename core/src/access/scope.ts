@@ -1,0 +1,36 @@
+import { AppError } from '../kernel/errors.ts'
+
+/** What a credential may do. A key carries a list of them; a role stands for a list of them. */
+export const scopes = [
+  'jobs:read',
+  'jobs:write',
+  'runs:read',
+  'runs:write',
+  'payloads:read',
+  'queues:read',
+  'queues:write',
+  'projects:read',
+  'projects:write',
+  'keys:read',
+  'keys:write',
+] as const
+export type Scope = (typeof scopes)[number]
+
+export const roles = ['owner', 'admin', 'operator', 'viewer', 'auditor'] as const
+export type Role = (typeof roles)[number]
+
+const readOnly: Scope[] = ['jobs:read', 'runs:read', 'queues:read', 'projects:read', 'keys:read']
+
+/** Seeing payloads is a permission of its own: a viewer sees that a run happened, not what it carried. */
+export const roleScopes: Record<Role, ReadonlySet<Scope>> = {
+  owner: new Set(scopes),
+  admin: new Set(scopes),
+  operator: new Set([...readOnly, 'jobs:write', 'runs:write', 'queues:write', 'payloads:read']),
+  viewer: new Set(readOnly),
+  auditor: new Set(readOnly),
+}
+
+/** Throws `forbidden`, naming the missing scope. */
+export function requireScope(ctx: { scopes: ReadonlySet<Scope> }, scope: Scope): void {
+  if (!ctx.scopes.has(scope)) throw new AppError('forbidden', `This needs the scope ${scope}.`)
+}

@@ -1,0 +1,97 @@
+import pg from 'pg'
+import { AppError, dependencyUnavailable } from '../kernel/errors.ts'
+
+// timestamptz stays a Date; bigint counts fit a double here; date must not become a local midnight.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+pg.types.setTypeParser(pg.types.builtins.DATE, (text) => text)
+
+export type Pool = pg.Pool
+export type PoolClient = pg.PoolClient
+
+export interface PoolOptions {
+  url: string
+  max: number
+  applicationName: string
+  /** Extra `-c name=value` settings of every session. */
+  settings?: Record<string, string>
+  /** How long a caller waits for a free connection before it is told "unavailable". */
+  waitMs?: number
+}
+
+/**
+ * The hot statements are arrays over tables that are often empty when they are analysed, so their plans are
+ * pinned: generic, index only, no merge joins. With the defaults one bad estimate costs seconds.
+ */
+export const hotPathSettings: Record<string, string> = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+}
+
+/** A pool that never takes the process down: a lost connection is an event here and an error at its user. */
+export function createPool(options: PoolOptions): Pool {
+  const settings = Object.entries({ synchronous_commit: 'on', timezone: 'UTC', ...options.settings })
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.max,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: options.waitMs ?? 5000,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    options: settings.map(([name, value]) => `-c ${name}=${value}`).join(' '),
+  })
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
+}
+
+/** What a SQLSTATE means to us, in one table. */
+const retryable = new Set(['40001', '40P01', '55P03'])
+const unavailable = /^(08|53|57P0[123]|25P03|57014)/
+const networkCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT'])
+
+const errorCodeOf = (error: unknown): string | undefined =>
+  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+
+/** A conflict that goes away when the whole transaction is run again. */
+export const isRetryable = (error: unknown): boolean => retryable.has(errorCodeOf(error) ?? '')
+
+export const isUniqueViolation = (error: unknown): boolean => errorCodeOf(error) === '23505'
+
+/** The database itself is away, restarting, out of connections, or out of time. */
+export function isUnavailable(error: unknown): boolean {
+  const code = errorCodeOf(error)
+  if (code !== undefined && (unavailable.test(code) || networkCodes.has(code))) return true
+  return (
+    error instanceof Error &&
+    /Connection terminated|timeout exceeded when trying to connect|connection timeout|Client has encountered a connection error|not queryable/i.test(
+      error.message,
+    )
+  )
+}
+
+/** Turns "the database is away" into the error that becomes a 503; lets everything else through. */
+export function toAppError(error: unknown): unknown {
+  if (error instanceof AppError) return error
+  return isUnavailable(error) ? dependencyUnavailable('The database', error) : error
+}
+
+/** Runs one statement by its name, prepared once a connection; rows come as arrays. */
+export async function runNamed<Row extends unknown[]>(
+  client: Pool | PoolClient,
+  name: string,
+  text: string,
+  values: unknown[],
+): Promise<Row[]> {
+  const result = await client.query<Row>({ name, text, values, rowMode: 'array' })
+  return result.rows
+}
+
+/** A Postgres array literal from values that need no quoting (ids, numbers, base64, null). Cheaper than the driver's. */
+export const arrayLiteral = (values: readonly (string | number | boolean | null | undefined)[]): string =>
+  `{${values.map((value) => value ?? 'NULL').join(',')}}`
+
+/** The same for free text. */
+export const textArrayLiteral = (values: readonly (string | null | undefined)[]): string =>
+  `{${values.map((value) => (value === null || value === undefined ? 'NULL' : `"${value.replace(/["\\]/g, '\\$&')}"`)).join(',')}}`

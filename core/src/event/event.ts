@@ -1,0 +1,50 @@
+import type { Uuid } from '../kernel/ids.ts'
+
+/** Every fact that is told. A new one is added here, in `docs/events.md`, and nowhere else. */
+export const eventTypes = [
+  'run.created',
+  'runs.created',
+  'run.retrying',
+  'run.rescued',
+  'run.succeeded',
+  'run.failed',
+  'run.cancelled',
+  'run.expired',
+  'run.skipped',
+  'occurrence.missed',
+  'job.created',
+  'job.updated',
+  'job.paused',
+  'job.resumed',
+  'job.deleted',
+  'queue.created',
+  'queue.updated',
+  'queue.paused',
+  'queue.resumed',
+  'project.created',
+  'project.updated',
+  'key.created',
+  'key.revoked',
+  'partition.overflow',
+] as const
+export type EventType = (typeof eventTypes)[number]
+
+/** An event as it is appended. `subject` is what it is about; `jobId` the job it concerns, when there is one. */
+export interface NewEvent {
+  type: EventType
+  subject: Uuid
+  jobId?: Uuid
+  data?: Record<string, unknown>
+}
+
+/** An event as it is read. `position` orders all events of a shard; readers may resume behind it. */
+export interface StoredEvent {
+  position: string
+  tenantId: Uuid
+  projectId: Uuid | null
+  type: EventType
+  subject: Uuid | null
+  jobId: Uuid | null
+  at: Date
+  data: Record<string, unknown> | null
+}
