@@ -1,0 +1,17 @@
+/** How much work a benchmark does: `bench` for figures to quote, `ci` to show that it works. */
+export interface Profile {
+  name: 'ci' | 'bench'
+  rounds: number
+  /** Runs in a drain. */
+  runs: number
+  /** Length of what is measured by time. */
+  seconds: number
+  /** Runs scheduled for next month in the benchmark `million`. */
+  futureRuns: number
+  waitsForQuiet: boolean
+}
+
+export const profiles: Record<Profile['name'], Profile> = {
+  bench: { name: 'bench', rounds: 5, runs: 200_000, seconds: 20, futureRuns: 1_000_000, waitsForQuiet: true },
+  ci: { name: 'ci', rounds: 1, runs: 10_000, seconds: 4, futureRuns: 20_000, waitsForQuiet: false },
+}
