@@ -18,7 +18,9 @@ export function parseConfig<Schema extends z.ZodType>(
   schema: Schema,
   environment: Record<string, string | undefined>,
 ): z.output<Schema> {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''))
+  const present = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  )
   const result = schema.safeParse(present)
   if (result.success) return result.data
   throw new ConfigError(

@@ -8,7 +8,9 @@ export function durationMs(text: string): number | null {
   const parts = pattern.exec(text)
   if (!parts) return null
   const [, hours = '0', minutes = '0', seconds = '0', fraction = ''] = parts
-  return Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1_000 + Number(fraction.padEnd(3, '0'))
+  return (
+    Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1_000 + Number(fraction.padEnd(3, '0'))
+  )
 }
 
 /** The shortest ISO 8601 text of a whole number of milliseconds: 100 -> `PT0.1S`, 5_400_000 -> `PT1H30M`. */

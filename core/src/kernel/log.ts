@@ -1,4 +1,4 @@
-import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino'
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 
 export type Log = Logger
 

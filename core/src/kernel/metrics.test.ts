@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { createMetrics, secondsBuckets, type Metrics } from './metrics.ts'
+import { createMetrics, type Metrics, secondsBuckets } from './metrics.ts'
 
 let metrics: Metrics
 afterEach(() => metrics.close())
@@ -7,8 +7,12 @@ afterEach(() => metrics.close())
 test('what was measured is rendered as Prometheus text under the names it was given', async () => {
   metrics = createMetrics('workers')
   const runs = metrics.meter.createCounter('meridian_runs_total', { description: 'Runs that ended' })
-  const lateness = metrics.meter.createHistogram('meridian_lateness_seconds', { advice: { explicitBucketBoundaries: secondsBuckets } })
-  metrics.meter.createObservableGauge('meridian_ready').addCallback(async (result) => result.observe(7, { pool: 'standard' }))
+  const lateness = metrics.meter.createHistogram('meridian_lateness_seconds', {
+    advice: { explicitBucketBoundaries: secondsBuckets },
+  })
+  metrics.meter
+    .createObservableGauge('meridian_ready')
+    .addCallback(async (result) => result.observe(7, { pool: 'standard' }))
   runs.add(2, { status: 'succeeded' })
   runs.add(1, { status: 'succeeded' })
   lateness.record(0.003)

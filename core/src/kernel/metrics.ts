@@ -12,7 +12,9 @@ export interface Metrics {
 }
 
 /** Upper bounds in seconds for how late or how long something is, from half a millisecond to a quarter of an hour. */
-export const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900]
+export const secondsBuckets = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900,
+]
 
 /**
  * The metrics of one process. Label values must come from a closed set: 2,000 series an instrument is the limit,
@@ -28,7 +30,10 @@ export function createMetrics(service: string): Metrics {
     meter,
     async renderMetrics() {
       const { resourceMetrics } = await reader.collect()
-      return { contentType: 'text/plain; version=0.0.4; charset=utf-8', body: `${serializer.serialize(resourceMetrics)}\n` }
+      return {
+        contentType: 'text/plain; version=0.0.4; charset=utf-8',
+        body: `${serializer.serialize(resourceMetrics)}\n`,
+      }
     },
     async close() {
       stopRuntime()

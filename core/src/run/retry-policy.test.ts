@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { errorClasses } from './outcome.ts'
+import {
+  defaultRetryPolicy,
+  type Failure,
+  isRetryable,
+  nextDelay,
+  retryPolicyValue,
+  toRetryPolicy,
+} from './retry-policy.ts'
+
+const policy = defaultRetryPolicy
+const failure: Failure = { errorClass: 'http-status', httpStatus: 500, retryAfterMs: null }
+const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+
+describe('the policy', () => {
+  test('by default tries five times more, from 100 ms doubling to 1.6 s', () => {
+    const delays = [1, 2, 3, 4, 5, 6].map((attempt) => nextDelay({ ...policy, jitter: 0 }, attempt, 0.5, failure))
+    expect(delays).toEqual([100, 200, 400, 800, 1_600, null])
+  })
+
+  test('with a limit of 0 never tries again', () => {
+    expect(nextDelay({ ...policy, limit: 0 }, 1, 0.5, failure)).toBeNull()
+  })
+
+  test('a delay longer than the longest raises the longest', () => {
+    expect(nextDelay(toRetryPolicy(retryPolicyValue.parse({ delay: 'PT1M', jitter: 0 })), 3, 0, failure)).toBe(60_000)
+  })
+
+  test.each([
+    { limit: 101 },
+    { limit: -1 },
+    { limit: 1.5 },
+    { factor: 0.5 },
+    { delay: 'PT0S' },
+    { maxDelay: 'PT25H' },
+    { jitter: 1.1 },
+    { other: 1 },
+  ])('%j is refused', (value) => expect(retryPolicyValue.safeParse(value).success).toBe(false))
+
+  test('a second doubling up to a day stays whole, positive and capped for ten thousand attempts, whatever the chance', () => {
+    const long = { limit: 10_000, baseMs: 1_000, factor: 2, capMs: 86_400_000, jitter: 0.2 }
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10_000 }), unit, (attempt, random) => {
+        const delay = nextDelay(long, attempt, random, failure) ?? 0
+        const full = nextDelay({ ...long, jitter: 0 }, attempt, random, failure) ?? 0
+        return Number.isInteger(delay) && delay > 0 && delay <= 86_400_000 && delay >= full * 0.8 - 1 && delay <= full
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
+describe('a time the target asked for', () => {
+  test.each([429, 503, 500])('is kept with status %d, and passed by no more than a tenth', (httpStatus) => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 86_400_000 }), unit, (retryAfterMs, random) => {
+        const delay = nextDelay(policy, 1, random, { ...failure, httpStatus, retryAfterMs }) ?? 0
+        return Number.isInteger(delay) && delay >= retryAfterMs && delay <= retryAfterMs * 1.1
+      }),
+    )
+  })
+
+  test('is kept up to a day', () => {
+    expect(nextDelay(policy, 1, 0, { ...failure, httpStatus: 429, retryAfterMs: 30 * 86_400_000 })).toBe(86_400_000)
+  })
+
+  test('of now or of the past leaves it to the policy', () => {
+    for (const retryAfterMs of [0, -5_000]) expect(nextDelay(policy, 1, 0, { ...failure, retryAfterMs })).toBe(100)
+  })
+
+  test('does not lift the limit', () => {
+    expect(nextDelay(policy, 6, 0, { ...failure, httpStatus: 429, retryAfterMs: 1_000 })).toBeNull()
+  })
+})
+
+describe('trying again', () => {
+  test.each([408, 425, 429, 500, 502, 503, 504, 599])('helps after %d', (httpStatus) => {
+    expect(isRetryable({ ...failure, httpStatus })).toBe(true)
+  })
+  test.each([301, 304, 400, 401, 403, 404, 405, 409, 410, 413, 422, 451])('does not help after %d', (httpStatus) => {
+    expect(isRetryable({ ...failure, httpStatus })).toBe(false)
+  })
+  test('helps after a redirect that says when to come back', () => {
+    expect(isRetryable({ ...failure, httpStatus: 302, retryAfterMs: 1_000 })).toBe(true)
+  })
+  test('helps after failures of the network only', () => {
+    const retried = errorClasses.filter((errorClass) =>
+      isRetryable({ errorClass, httpStatus: null, retryAfterMs: null }),
+    )
+    expect(retried).toEqual(['timeout', 'connect-failed', 'tls-failed', 'reset', 'protocol-error', 'dns-failed'])
+  })
+})
