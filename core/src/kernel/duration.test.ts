@@ -17,7 +17,11 @@ test.each(['', 'P', 'PT', '30', 'PT1.S', 'PT-1S', 'P1D', 'P1M', 'pt1s', 'PT1S ',
 )
 
 test('every whole number of milliseconds survives the way to text and back', () => {
-  fc.assert(fc.property(fc.integer({ min: 0, max: 400 * 86_400_000 }), (ms) => durationMs(toDuration(ms)) === ms))
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 400 * 86_400_000 }), (ms) => {
+      expect(durationMs(toDuration(ms))).toBe(ms)
+    }),
+  )
 })
 
 test('a duration value keeps its bounds, both included', () => {

@@ -100,7 +100,7 @@ describe('a list of networks', () => {
       expect(allows(address)).toBe(false)
   })
 
-  test('must be in CIDR form', () => expect(() => addressGate(['10.0.0.1'])).toThrow())
+  test('must be in CIDR form', () => expect(() => addressGate(['10.0.0.1'])).toThrow(/CIDR/))
   test('that is empty opens nothing', () => expect(addressGate([])('127.0.0.1')).toBe(false))
 })
 

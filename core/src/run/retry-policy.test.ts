@@ -45,7 +45,9 @@ describe('the policy', () => {
       fc.property(fc.integer({ min: 1, max: 10_000 }), unit, (attempt, random) => {
         const delay = nextDelay(long, attempt, random, failure) ?? 0
         const full = nextDelay({ ...long, jitter: 0 }, attempt, random, failure) ?? 0
-        return Number.isInteger(delay) && delay > 0 && delay <= 86_400_000 && delay >= full * 0.8 - 1 && delay <= full
+        expect(Number.isInteger(delay) && delay > 0 && delay <= 86_400_000).toBe(true)
+        expect(delay).toBeGreaterThanOrEqual(Math.floor(full * 0.8))
+        expect(delay).toBeLessThanOrEqual(full)
       }),
       { numRuns: 1_000 },
     )
@@ -57,7 +59,9 @@ describe('a time the target asked for', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 86_400_000 }), unit, (retryAfterMs, random) => {
         const delay = nextDelay(policy, 1, random, { ...failure, httpStatus, retryAfterMs }) ?? 0
-        return Number.isInteger(delay) && delay >= retryAfterMs && delay <= retryAfterMs * 1.1
+        expect(Number.isInteger(delay)).toBe(true)
+        expect(delay).toBeGreaterThanOrEqual(retryAfterMs)
+        expect(delay).toBeLessThanOrEqual(retryAfterMs * 1.1)
       }),
     )
   })
