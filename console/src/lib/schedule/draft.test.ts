@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { draftOf, scheduleOf, sentenceFits, writeCron, writeEvery, writeSentence } from './draft.ts'
+import type { Schedule } from './schedule.ts'
+
+const timezone = 'Europe/London'
+const fresh = draftOf(undefined, timezone, '2026-11-29T09:00')
+
+describe('the schedule builder', () => {
+  it.each<Schedule>([
+    { type: 'cron', cron: '25 6 * * *', timezone },
+    { type: 'cron', cron: '0 0 1-7 * 1', timezone, gap: 'skip', fold: 'both' },
+    { type: 'every', every: 'PT15M' },
+    { type: 'every', every: 'PT36H', anchor: '2026-01-01T00:00:00.000Z' },
+    { type: 'every', every: 'PT24H' },
+    { type: 'every', every: 'PT1M30S' },
+    { type: 'at', at: '2026-12-24T18:00', timezone },
+  ])('opens and saves %j unchanged', (schedule) => {
+    expect(scheduleOf(draftOf(schedule, 'UTC', ''))).toEqual(schedule)
+  })
+
+  it('shows a sentence for a cron line that has one', () => {
+    expect(draftOf({ type: 'cron', cron: '25 6 * * *', timezone }, 'UTC', '')).toMatchObject({
+      tab: 'sentence',
+      sentence: { unit: 'day', time: '06:25' },
+    })
+    expect(draftOf({ type: 'cron', cron: '0 0 1-7 * 1', timezone }, 'UTC', '').tab).toBe('cron')
+  })
+
+  it('writes the sentence into the cron line', () => {
+    expect(writeSentence(fresh, { unit: 'day', time: '06:25' }).cron).toBe('25 6 * * *')
+  })
+
+  it('writes the cron line into the sentence, and keeps the last sentence when there is none', () => {
+    const written = writeCron(fresh, '30 18 * * 1-5')
+    expect(written.sentence).toEqual({ unit: 'weekday', time: '18:30' })
+    expect(sentenceFits(written)).toBe(true)
+    const strange = writeCron(written, '30 18 1-7 * 1')
+    expect(strange.sentence).toEqual({ unit: 'weekday', time: '18:30' })
+    expect(sentenceFits(strange)).toBe(false)
+  })
+
+  it('writes an interval that a sentence can say into it', () => {
+    expect(writeEvery(fresh, { count: 7, unit: 'minute' }).sentence).toEqual({ unit: 'minute', count: 7 })
+    expect(writeSentence(fresh, { unit: 'minute', count: 7 }).every).toEqual({ count: 7, unit: 'minute' })
+  })
+
+  it('drops the anchor when the interval changes', () => {
+    const draft = draftOf({ type: 'every', every: 'PT36H', anchor: '2026-01-01T00:00:00.000Z' }, 'UTC', '')
+    expect(scheduleOf(writeEvery(draft, { count: 2, unit: 'hour' }))).toEqual({ type: 'every', every: 'PT2H' })
+  })
+
+  it('has no schedule when there is none', () => {
+    expect(scheduleOf(fresh)).toBeUndefined()
+    expect(sentenceFits(fresh)).toBe(false)
+  })
+})
