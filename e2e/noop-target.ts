@@ -10,6 +10,8 @@ export interface NoopTarget {
   readonly kind: 'nginx' | 'node'
   readonly url: string
   readonly pid: number
+  /** How many requests it has answered so far. */
+  count(): Promise<number>
   stop(): Promise<void>
 }
 
@@ -21,9 +23,11 @@ export async function startNoopTarget(): Promise<NoopTarget> {
 
 async function startNode(): Promise<NoopTarget> {
   const program = await startProgram(new URL('./noop-server.ts', import.meta.url))
+  const origin = `http://127.0.0.1:${String(program.ready.port)}`
   return {
     kind: 'node',
-    url: `http://127.0.0.1:${String(program.ready.port)}/hook`,
+    url: `${origin}/hook`,
+    count: async () => Number(await (await fetch(`${origin}/count`)).text()),
     pid: program.pid,
     stop: program.stop,
   }
@@ -36,11 +40,19 @@ async function startNginx(): Promise<NoopTarget> {
   const child = spawn('nginx', ['-c', join(folder, 'nginx.conf'), '-p', folder, '-e', join(folder, 'error.log')], {
     stdio: 'ignore',
   })
-  const url = `http://127.0.0.1:${port}/hook`
-  await waitFor('nginx', async () => (await fetch(url)).ok, { timeoutMs: 5_000 })
+  const origin = `http://127.0.0.1:${port}`
+  // The status page counts the requests for itself, too.
+  let asked = 0
+  const count = async () => {
+    const page = await (await fetch(`${origin}/count`)).text()
+    asked += 1
+    return Number(/^ \d+ \d+ (\d+)/m.exec(page)?.[1]) - asked
+  }
+  await waitFor('nginx', async () => (await count()) >= 0, { timeoutMs: 5_000 })
   return {
     kind: 'nginx',
-    url,
+    url: `${origin}/hook`,
+    count,
     pid: pidOf(child),
     stop: async () => {
       await endChild(child)
@@ -69,6 +81,7 @@ http {
   scgi_temp_path ${folder}/scgi;
   server {
     listen 127.0.0.1:${port} backlog=1024;
+    location = /count { stub_status; }
     location / { default_type application/json; return 200 '{"ok":true}'; }
   }
 }

@@ -70,9 +70,7 @@ const behaviours: Record<string, Behaviour> = {
   fail: (response, [times, status], { tries }) =>
     answer(response, tries <= Number(times) ? Number(status ?? 500) : 200),
   'retry-after': (response, [seconds, times], { tries }) =>
-    tries <= Number(times)
-      ? answer(response, 429, { 'retry-after': String(seconds) })
-      : answer(response, 200),
+    tries <= Number(times) ? answer(response, 429, { 'retry-after': String(seconds) }) : answer(response, 200),
   'retry-at': (response, [seconds, times], { tries }) =>
     tries <= Number(times)
       ? answer(response, 429, { 'retry-after': new Date(Date.now() + Number(seconds) * 1_000).toUTCString() })

@@ -6,7 +6,8 @@ export interface Call {
   body: { order: number; placedAtMs: number; note: string }
 }
 
-const filler = 'Lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore '.repeat(12)
+const filler =
+  'Lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore '.repeat(12)
 
 /** The call number `index` to `url`, `bytes` long as JSON. */
 export function makeCall(index: number, url: string, bytes = 1_000): Call {

@@ -57,7 +57,10 @@ function readProcesses(): Map<number, Process> {
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
       // The command stands in brackets and may hold spaces: the fields count from behind it.
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ').map(Number)
+      const fields = stat
+        .slice(stat.lastIndexOf(')') + 2)
+        .split(' ')
+        .map(Number)
       const [user = 0, system = 0, reapedUser = 0, reapedSystem = 0] = fields.slice(11, 15)
       const own = (user + system) / ticksPerSecond
       processes.set(Number(name), {

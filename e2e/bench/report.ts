@@ -1,5 +1,5 @@
-import type { Sample } from './benchmark.ts'
 import { type Bar, bars } from './bars.ts'
+import type { Sample } from './benchmark.ts'
 import { median } from './statistics.ts'
 
 /** How Meridian stands against one bar. */
@@ -43,8 +43,7 @@ export function judge(samples: readonly Sample[]): Verdict[] {
     const values = ours.flatMap((sample) => {
       if (bar.relativeTo === undefined) return [sample.value]
       const theirs = samples.find(
-        (other) =>
-          keyOf(other) === keyOf(bar) && other.contender === bar.relativeTo && other.round === sample.round,
+        (other) => keyOf(other) === keyOf(bar) && other.contender === bar.relativeTo && other.round === sample.round,
       )
       return theirs === undefined ? [] : [sample.value / theirs.value]
     })

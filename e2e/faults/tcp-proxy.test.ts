@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 import { sleep } from '../wait.ts'
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 let server: Server
 let proxy: TcpProxy

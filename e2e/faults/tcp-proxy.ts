@@ -31,16 +31,26 @@ export async function startTcpProxy(to: { host: string; port: number }): Promise
   const pairs = new Set<readonly [Socket, Socket | undefined]>()
 
   const server = createServer({ allowHalfOpen: true }, (near) => {
-    if (wire.refuse === true) return void near.resetAndDestroy()
-    if (wire.halfOpen === true) return void hold(near)
+    if (wire.refuse === true) {
+      near.resetAndDestroy()
+      return
+    }
+    if (wire.halfOpen === true) {
+      hold(near)
+      return
+    }
     const far = connect({ ...to, allowHalfOpen: true })
     const pair = [near, far] as const
     pairs.add(pair)
-    const forget = () => pairs.delete(pair)
     carry(near, far, () => wire)
     carry(far, near, () => wire)
-    near.on('close', () => (forget(), far.destroy()))
-    far.on('close', () => (forget(), near.destroy()))
+    const part = () => {
+      pairs.delete(pair)
+      near.destroy()
+      far.destroy()
+    }
+    near.on('close', part)
+    far.on('close', part)
   })
 
   function hold(near: Socket): void {

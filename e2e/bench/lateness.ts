@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import type { ReceivedRequest } from '../receiver.ts'
+import { waitFor } from '../wait.ts'
+import type { Benchmark, Contender, Measure } from './benchmark.ts'
+import type { Lab } from './lab.ts'
+import { Meridian, runBody } from './meridian.ts'
+import { pace } from './pace.ts'
+import { type PeerName, peerNames } from './peers/peer.ts'
+import { percentile } from './statistics.ts'
+
+/** First byte of a request minus the due instant it carries, both on the machine's one clock. */
+function describe(scenario: string, requests: readonly ReceivedRequest[]): Measure[] {
+  const lateness = requests.map(({ receivedAtMs, dueAt }) => receivedAtMs - Date.parse(dueAt ?? ''))
+  if (lateness.some(Number.isNaN)) throw new Error('a request came without its due instant')
+  return [
+    ...[50, 95, 99, 100].map((percent) => ({
+      metric: `${scenario}.${percent === 100 ? 'max' : `p${percent}`}`,
+      value: percentile(lateness, percent),
+      unit: 'ms',
+    })),
+    { metric: `${scenario}.early`, value: lateness.filter((late) => late < 0).length, unit: 'runs' },
+  ]
+}
+
+/** Due instants spread at random over `seconds`, the first of them `leadMs` from now. */
+function spread(perSecond: number, seconds: number, leadMs: number): number[] {
+  const start = Date.now() + leadMs
+  return Array.from({ length: perSecond * seconds }, () => start + Math.floor(Math.random() * seconds * 1_000))
+}
+
+/** Enough time to store that many before the first is due, even on a slow machine. */
+const leadFor = (count: number) => 2_000 + count / 5
+
+async function collect(lab: Lab, scenario: string, label: string, count: number): Promise<Measure[]> {
+  const receiver = await lab.receiver()
+  const arrived = async () => (await receiver.count(label)) >= count
+  await waitFor(`${count} requests`, arrived, { timeoutMs: (lab.profile.seconds + 90) * 1_000, everyMs: 200 })
+  const measures = describe(scenario, await receiver.requests(label))
+  await receiver.forget(label)
+  return measures
+}
+
+/** Runs accepted by batch well before they are due. */
+export async function ahead(lab: Lab, perSecond: number): Promise<Measure[]> {
+  const meridian = new Meridian(await lab.stack())
+  const receiver = await lab.receiver()
+  const label = randomUUID()
+  try {
+    const queue = await meridian.createQueue(`ahead-${label}`)
+    const count = perSecond * lab.profile.seconds
+    const dues = spread(perSecond, lab.profile.seconds, leadFor(count))
+    await meridian.acceptBatches(count, (index) => {
+      const dueAt = new Date(dues[index] ?? 0).toISOString()
+      return runBody(index, receiver.url(label, 'ok'), { queue, dueAt })
+    })
+    return await collect(lab, `ahead-${perSecond}`, label, count)
+  } finally {
+    await meridian.close()
+  }
+}
+
+/** Runs created one by one, 20 ms to 2 s before they are due. */
+async function soon(lab: Lab, perSecond: number): Promise<Measure[]> {
+  const meridian = new Meridian(await lab.stack())
+  const receiver = await lab.receiver()
+  const label = randomUUID()
+  try {
+    const queue = await meridian.createQueue(`soon-${label}`)
+    const headers = { ...meridian.api.headers, 'content-type': 'application/json' }
+    let accepted = 0
+    await pace(
+      meridian.api.origin,
+      { perSecond, seconds: lab.profile.seconds },
+      (index) => {
+        const dueAt = new Date(Date.now() + 20 + Math.random() * 1_980).toISOString()
+        const body = JSON.stringify(runBody(index, receiver.url(label, 'ok'), { queue, dueAt }))
+        return { method: 'POST', path: '/v1/runs', headers: { ...headers, 'idempotency-key': randomUUID() }, body }
+      },
+      (_index, status) => {
+        if (status === 201) accepted += 1
+      },
+    )
+    if (accepted < perSecond * lab.profile.seconds) throw new Error(`only ${accepted} runs were accepted`)
+    return await collect(lab, `soon-${perSecond}`, label, accepted)
+  } finally {
+    await meridian.close()
+  }
+}
+
+/** A hundred jobs that run every second, ten milliseconds apart. */
+async function schedules(lab: Lab): Promise<Measure[]> {
+  const { api } = new Meridian(await lab.stack())
+  const receiver = await lab.receiver()
+  const label = randomUUID()
+  const ids: string[] = []
+  try {
+    for (let index = 0; index < 100; index += 1) {
+      const anchor = new Date(Math.floor(Date.now() / 1_000) * 1_000 + index * 10).toISOString()
+      const { target } = runBody(index, receiver.url(label, 'ok'))
+      const schedule = { type: 'every', every: 'PT1S', anchor }
+      const job = { name: `lateness ${index}`, target, schedule, overlap: 'allow' }
+      ids.push((await api.ask<{ id: string }>('POST', '/v1/jobs', job)).id)
+    }
+    // What fired while the jobs were being made is no part of it.
+    await receiver.forget(label)
+    return await collect(lab, 'schedules-100', label, 100 * lab.profile.seconds)
+  } finally {
+    await Promise.all(ids.map((id) => api.ask('DELETE', `/v1/jobs/${id}`)))
+    await api.close()
+  }
+}
+
+const ours: Contender = {
+  name: 'meridian',
+  round: async (lab) => [
+    ...(await ahead(lab, 100)),
+    ...(await ahead(lab, 1_000)),
+    ...(await soon(lab, 100)),
+    ...(await soon(lab, 1_000)),
+    ...(await schedules(lab)),
+  ],
+}
+
+const peer = (name: PeerName): Contender => ({
+  name,
+  round: (lab) =>
+    lab.withPeer(name, async (process) => {
+      const receiver = await lab.receiver()
+      const measures: Measure[] = []
+      await process.call('reset', [])
+      await process.call('work', [])
+      for (const perSecond of [100, 1_000]) {
+        const label = randomUUID()
+        const count = perSecond * lab.profile.seconds
+        const dues = spread(perSecond, lab.profile.seconds, leadFor(count))
+        await process.call('schedule', [dues, receiver.url(label, 'ok')])
+        measures.push(...(await collect(lab, `ahead-${perSecond}`, label, count)))
+      }
+      return measures
+    }),
+})
+
+export const lateness: Benchmark = {
+  title: 'Lateness: first byte at the target minus the due instant',
+  contenders: [ours, ...peerNames.map(peer)],
+  rounds: 3,
+}
