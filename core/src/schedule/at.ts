@@ -3,7 +3,8 @@ export type ParsedTime =
   | { readonly kind: 'instant'; readonly instantMs: number }
   | { readonly kind: 'wall'; readonly wall: number }
 
-const isoTime = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-5][0-9](?:\.[0-9]{1,3})?)?(Z|[+-][0-9]{2}:[0-9]{2})?$/
+const isoTime =
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-5][0-9](?:\.[0-9]{1,3})?)?(Z|[+-][0-9]{2}:[0-9]{2})?$/
 
 /** Parses an ISO 8601 date and time, with `Z` or an offset or without; `undefined` when it is none. */
 export function parseTime(text: string): ParsedTime | undefined {

@@ -59,7 +59,8 @@ function parseRange(text: string, rule: FieldRule): { from: number; to: number }
 function parseStep(text: string, rule: FieldRule): number {
   const size = rule.max - rule.min + (rule.label === 'day-of-week' ? 0 : 1)
   const step = /^[0-9]+$/.test(text) ? Number(text) : 0
-  if (step < 1 || step > size) throw new CronFieldError(`the step ${quote(`/${text}`)} is not a number from 1 to ${size}`)
+  if (step < 1 || step > size)
+    throw new CronFieldError(`the step ${quote(`/${text}`)} is not a number from 1 to ${size}`)
   return step
 }
 
@@ -86,7 +87,9 @@ function parseItem(text: string, rule: FieldRule): CronItem {
   const range = parseRange(base, rule)
   if (step === undefined) return { kind: 'range', ...range, step: 1 }
   if (!base.includes('-'))
-    throw new CronFieldError(`${quote(text)} has a step without a range: write ${base}-${rule.max}/${step} or */${step}`)
+    throw new CronFieldError(
+      `${quote(text)} has a step without a range: write ${base}-${rule.max}/${step} or */${step}`,
+    )
   return { kind: 'range', ...range, step: parseStep(step, rule) }
 }
 
@@ -124,28 +127,29 @@ export function fieldValues(field: CronField, rule: FieldRule): number[] {
 
 /** The field as croner reads it: numbers only, wrapped ranges written out. */
 export function toCroner(field: CronField, rule: FieldRule): string {
-  return field.items
-    .map((item) => {
-      switch (item.kind) {
-        case 'star':
-          return `*/${item.step}`.replace(/\/1$/, '')
-        case 'range':
-          return item.from === item.to || item.from > item.to
-            ? expandRange(item, rule).join(',')
-            : `${item.from}-${item.to}/${item.step}`
-        case 'last':
-          return 'L'
-        case 'last-weekday':
-          return 'LW'
-        case 'nearest-weekday':
-          return `${item.day}W`
-        case 'nth':
-          return expandRange(item, rule)
-            .map((day) => `${day}#${item.nth === 'last' ? 'L' : item.nth}`)
-            .join(',')
-      }
-    })
-    .join(',')
+  return field.items.map((item) => itemToCroner(item, rule)).join(',')
+}
+
+function itemToCroner(item: CronItem, rule: FieldRule): string {
+  switch (item.kind) {
+    case 'star':
+      return item.step === 1 ? '*' : `*/${item.step}`
+    case 'range':
+      if (item.from >= item.to) return expandRange(item, rule).join(',')
+      return item.step === 1 ? `${item.from}-${item.to}` : `${item.from}-${item.to}/${item.step}`
+    case 'last':
+      return 'L'
+    case 'last-weekday':
+      return 'LW'
+    case 'nearest-weekday':
+      return `${item.day}W`
+    case 'nth': {
+      const place = item.nth === 'last' ? 'L' : item.nth
+      return expandRange(item, rule)
+        .map((day) => `${day}#${place}`)
+        .join(',')
+    }
+  }
 }
 
 /** True for a bare `*` (or `?`): the field does not restrict anything. */

@@ -1,5 +1,14 @@
 import { Cron } from 'croner'
-import { type CronField, CronFieldError, type FieldName, fieldRules, fieldValues, isFree, parseField, toCroner } from './cron-field.ts'
+import {
+  type CronField,
+  CronFieldError,
+  type FieldName,
+  fieldRules,
+  fieldValues,
+  isFree,
+  parseField,
+  toCroner,
+} from './cron-field.ts'
 import type { WallRule } from './wall-rule.ts'
 
 /** A cron expression of 5 or 6 fields in the vixie dialect, understood and known to fire. */
@@ -101,13 +110,17 @@ function hasDate(cron: CronExpression): boolean {
 }
 
 function impossibleDate({ fields: { dayOfMonth, month, dayOfWeek } }: CronExpression): string {
-  if (isFree(dayOfWeek)) return `day-of-month: no month of "${month.text}" has a day "${dayOfMonth.text}", so it never runs`
+  if (isFree(dayOfWeek))
+    return `day-of-month: no month of "${month.text}" has a day "${dayOfMonth.text}", so it never runs`
   return `day-of-month: no day "${dayOfMonth.text}" of month "${month.text}" is also a day-of-week "${dayOfWeek.text}", so it never runs`
 }
 
 /** The wall-clock times of an expression; remembers its last answer, so asking again is free. */
 export function cronRule(cron: CronExpression): WallRule {
-  const pattern = croner(cron, fieldOrder.map((name) => toCroner(cron.fields[name], fieldRules[name])))
+  const pattern = croner(
+    cron,
+    fieldOrder.map((name) => toCroner(cron.fields[name], fieldRules[name])),
+  )
   let asked = Infinity
   let answered = -Infinity
   return {

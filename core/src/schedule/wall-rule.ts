@@ -1,9 +1,15 @@
 import { type ClockRule, windowsOf, type Zone } from './zone.ts'
 
-/** A rule that knows wall-clock times only. Whatever can answer this gets the zone, gap and fold for free. */
+/** A rule that knows wall-clock times only. Whatever can answer this gets zone, gap and fold for free. */
 export interface WallRule {
   /** The first wall-clock time after another one, `Infinity` when there is none. */
   next(afterWall: number): number
+}
+
+export interface ZonedRule {
+  readonly rule: WallRule
+  readonly zone: Zone
+  readonly clock: ClockRule
 }
 
 /** An instant, and the wall-clock time that asked for it (another than its own only in a gap). */
@@ -17,7 +23,7 @@ export interface Hit {
 const horizonMs = 100 * 366 * 86_400_000
 
 /** The first instant of a rule strictly after `afterMs`; `undefined` when it has none within a century. */
-export function nextHit(rule: WallRule, zone: Zone, clock: ClockRule, afterMs: number): Hit | undefined {
+export function nextHit({ rule, zone, clock }: ZonedRule, afterMs: number): Hit | undefined {
   let span = zone.spanAt(afterMs)
   for (;;) {
     let best: Hit | undefined

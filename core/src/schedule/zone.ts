@@ -74,11 +74,15 @@ export function wallToInstants(zone: Zone, wall: number, rule: ClockRule): numbe
   let span = zone.spanAt(wall - reachMs)
   for (;;) {
     for (const window of windowsOf(zone, span, rule))
-      if (window.from <= wall && wall < window.until)
-        instants.push(Math.max(wall - window.offset, window.earliest))
+      if (window.from <= wall && wall < window.until) instants.push(Math.max(wall - window.offset, window.earliest))
     if (span.until > wall + reachMs) return instants
     span = zone.spanAt(span.until)
   }
+}
+
+/** A wall-clock time as `2026-03-29T02:00:00`, with milliseconds only where it has some. */
+export function formatWall(wall: number): string {
+  return new Date(wall).toISOString().replace(/(\.000)?Z$/, '')
 }
 
 /** `+01:00`, with seconds only where a zone has them (local mean time). */
@@ -127,7 +131,7 @@ function nativeZone(id: string): Zone {
 function createNativeZones(): ZoneDatabase {
   const zones = new Map<string, Zone>()
   return {
-    version: process.versions['tz'] ?? 'unknown',
+    version: process.versions.tz ?? 'unknown',
     find(id) {
       const canonical = nativeId(id)
       if (canonical === undefined) return undefined

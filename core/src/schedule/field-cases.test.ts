@@ -1,0 +1,93 @@
+import { spawnSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { fieldCases } from './field-cases.ts'
+import { compileSchedule, nextInstantMs, nextOccurrences, occurrencesBetween } from './occurrences.ts'
+import { parseSchedule } from './schedule.ts'
+
+const instant = (text: string) => Temporal.Instant.from(text)
+
+/** Answers every case in a process of its own, so that its time zone is really another one. */
+function answersUnder(tz: string): { offsetMinutes: number; answers: string[][] } {
+  const program = `
+    const { fieldCases } = await import('${new URL('field-cases.ts', import.meta.url)}')
+    const { nextOccurrences } = await import('${new URL('occurrences.ts', import.meta.url)}')
+    const answers = fieldCases.map(({ cron, timezone, gap, fold, after, expected }) =>
+      nextOccurrences({ type: 'cron', cron, timezone, gap, fold }, Temporal.Instant.from(after), expected.length)
+        .map((occurrence) => occurrence.nominalAt.toString()))
+    console.log(JSON.stringify({ offsetMinutes: new Date(2026, 6, 1).getTimezoneOffset(), answers }))`
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    env: { ...process.env, TZ: tz },
+    encoding: 'utf8',
+  })
+  if (stdout === '') throw new Error(stderr)
+  return JSON.parse(stdout)
+}
+
+describe.each([
+  ['UTC', 0],
+  ['Australia/Sydney', -600],
+  ['America/New_York', 240],
+])('with the process in %s', (tz, offsetMinutes) => {
+  const under = answersUnder(tz)
+
+  test('the process really is in that zone', () => {
+    expect(under.offsetMinutes).toBe(offsetMinutes)
+  })
+
+  test.each(
+    fieldCases.map((fieldCase, index) => ({ ...fieldCase, index, rule: fieldCase.gap ?? fieldCase.fold ?? '' })),
+  )('$id $source: $cron $timezone $rule ($why)', ({ expected, index }) => {
+    expect(under.answers[index]).toEqual(expected)
+  })
+})
+
+describe('cases in other words', () => {
+  test('O-04: every minute is 120 runs, all 60 s apart, through the repeated hour', () => {
+    const compiled = compileSchedule({ type: 'cron', cron: '* * * * *', timezone: 'America/Los_Angeles' })
+    const [from, until] = [
+      instant('2025-11-02T08:00:00Z').epochMilliseconds,
+      instant('2025-11-02T10:00:00Z').epochMilliseconds,
+    ]
+    const fires: number[] = []
+    for (let at = nextInstantMs(compiled, from - 1); at !== null && at < until; at = nextInstantMs(compiled, at))
+      fires.push(at)
+    expect(fires).toEqual(Array.from({ length: 120 }, (_, index) => from + index * 60_000))
+  })
+
+  test('O-18: a bare step is refused, never hourly', () => {
+    expect(parseSchedule({ type: 'cron', cron: '5/15 * * * *', timezone: 'UTC' })).toEqual({
+      ok: false,
+      problems: [{ pointer: '/cron', detail: 'minute: "5/15" has a step without a range: write 5-59/15 or */15' }],
+    })
+  })
+
+  test.each(['0 0 30 2 *', '0 0 31 2,4,6,9,11 *'])('O-19: the impossible date %s is refused, and quickly', (cron) => {
+    const started = process.cpuUsage()
+    const parsed = parseSchedule({ type: 'cron', cron, timezone: 'UTC' })
+    const { user, system } = process.cpuUsage(started)
+    expect(parsed).toMatchObject({ ok: false, problems: [{ pointer: '/cron', detail: expect.stringMatching(/^day-of-month: no month/) }] })
+    expect((user + system) / 1000).toBeLessThan(50)
+  })
+
+  test('O-20: a one-shot 30 days ahead and a monthly job do not fire in their first minute', () => {
+    const created = instant('2026-01-02T12:00:00Z')
+    const soon = created.add({ seconds: 60 })
+    const due = created.add({ hours: 24 * 30 })
+    const oneShot = { type: 'at', at: due.toString() } as const
+    const monthly = { type: 'cron', cron: '0 4 1 * *', timezone: 'UTC' } as const
+    for (const schedule of [oneShot, monthly]) expect([...occurrencesBetween(schedule, created, soon, 10)]).toEqual([])
+    expect(nextOccurrences(oneShot, created, 5).map(({ nominalAt }) => nominalAt.equals(due))).toEqual([true])
+    expect(nextOccurrences(monthly, created, 1)[0]?.nominalAt.toString()).toBe('2026-02-01T04:00:00Z')
+  })
+
+  test.each([
+    ['xyz', 'A cron expression has 5 fields'],
+    ['60 0 * * *', 'minute:'],
+    ['0 60 * * *', 'hour:'],
+    ['0 0 * * XYZ', 'day-of-week:'],
+  ])('O-28: %s is refused and the message names what is wrong', (cron, beginning) => {
+    const parsed = parseSchedule({ type: 'cron', cron, timezone: 'UTC' })
+    expect(parsed).toMatchObject({ ok: false, problems: [{ pointer: '/cron' }] })
+    expect(parsed.ok ? '' : parsed.problems[0]?.detail).toContain(beginning)
+  })
+})
