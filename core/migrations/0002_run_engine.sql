@@ -14,7 +14,6 @@ language plpgsql security definer set search_path = public, pg_temp as $f$
 #variable_conflict use_column
 declare
   v_now timestamptz := clock_timestamp();
-  v_this_week date := date_trunc('week', v_now at time zone 'UTC')::date;
 begin
   if exists (select from unnest(p_key) k where k is not null) then
     insert into idempotency_keys (tenant_id, project_id, key, fingerprint, subject, created_at)
@@ -26,14 +25,16 @@ begin
   end if;
   return query
   with u as materialized (
-    select x.*, coalesce(to_timestamp(d / 1000), v_now) as due, qu.pool,
+    -- A key keeps the instant of its first use, so a repeated request is answered as the first one was.
+    select x.*, coalesce(ik.created_at, v_now) as created,
+      coalesce(to_timestamp(d / 1000), ik.created_at, v_now) as due, qu.pool,
       case when k is null then null else ik.subject end as holder,
       case when k is null then null else ik.fingerprint end as held_print
     from unnest(p_tenant, p_project, p_id, p_queue, p_priority, p_attempts_max, p_due_ms, p_payload, p_source, p_job,
       p_job_version, p_replay_of, p_key, p_fingerprint, p_actor, p_request)
       with ordinality x(t, p, i, q, pr, am, d, pl, so, j, jv, ro, k, fp, ac, rq, o)
     left join lateral (select queues.pool from queues where queues.tenant_id = t and queues.id = q and queues.project_id = p offset 0) qu on true
-    left join lateral (select s.subject, s.fingerprint from idempotency_keys s
+    left join lateral (select s.subject, s.fingerprint, s.created_at from idempotency_keys s
       where k is not null and s.tenant_id = t and s.project_id = p and s.key = k offset 0) ik on true
   ),
   w as materialized (
@@ -78,7 +79,7 @@ begin
     case when u.pool is null then 3 when u.k is null or u.holder = u.i then 0
       when u.held_print = decode(u.fp, 'base64') then 1 else 2 end,
     case when u.k is null then u.i else coalesce(u.holder, u.i) end,
-    extract(epoch from u.due)::float8 * 1000, extract(epoch from v_now)::float8 * 1000, u.due <= v_now
+    extract(epoch from u.due)::float8 * 1000, extract(epoch from u.created)::float8 * 1000, u.due <= u.created
   from u;
 end $f$;
 
@@ -214,3 +215,44 @@ end $f$;
 grant execute on function admit_runs, promote_due to meridian_engine;
 grant select on shards, pools to meridian_engine;
 revoke execute on function admit_runs, promote_due from public;
+
+-- Counters for pictures of time, kept by the relay with its position, so that each event counts once.
+create table relay_positions (
+  name text primary key,
+  xid xid8 not null,
+  seq bigint not null
+);
+
+create table run_minutes (
+  tenant_id uuid not null,
+  project_id uuid not null,
+  minute timestamptz not null,
+  -- 4 succeeded ... 8 skipped, as in runs.
+  state smallint not null,
+  count int not null,
+  primary key (tenant_id, project_id, minute, state)
+);
+
+create table job_hours (
+  tenant_id uuid not null,
+  job_id uuid not null,
+  hour timestamptz not null,
+  state smallint not null,
+  count int not null,
+  primary key (tenant_id, job_id, hour, state)
+);
+
+do $$
+declare t text;
+begin
+  foreach t in array array['run_minutes', 'job_hours'] loop
+    execute format('alter table %I enable row level security', t);
+    execute format('alter table %I force row level security', t);
+    execute format('create policy app on %I for select to meridian_app using (tenant_id = (select current_tenant()))', t);
+    execute format('create policy engine on %I to meridian_engine using (true) with check (true)', t);
+    execute format('create policy owner on %I to %I using (true) with check (true)', t, current_user);
+    execute format('grant select on %I to meridian_app', t);
+    execute format('grant select, insert, update, delete on %I to meridian_engine', t);
+  end loop;
+end $$;
+grant select, insert, update on relay_positions to meridian_engine;

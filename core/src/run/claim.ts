@@ -1,0 +1,148 @@
+import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
+import type { Uuid } from '../kernel/ids.ts'
+import type { Admitted } from './admit.ts'
+import { type RunSource, runSources } from './run.ts'
+
+/** A run that an executor holds the lease of. */
+export interface Claimed {
+  tenantId: Uuid
+  projectId: Uuid
+  queueId: Uuid
+  id: Uuid
+  fence: number
+  attempt: number
+  attemptsMax: number
+  dueAtMs: number
+  nominalAtMs: number | null
+  jobId: Uuid | null
+  jobVersion: number | null
+  source: RunSource
+  /** The sealed request; null: that of the job's version. */
+  sealed: Buffer | null
+}
+
+export interface Claim {
+  runs: Claimed[]
+  /** The database's clock when it answered, epoch milliseconds. */
+  nowMs: number
+}
+
+/** How long a lease lasts without a heartbeat. */
+export const leaseSeconds = 15
+
+type ClaimRow = [number, Uuid, number, number, number | null, Uuid | null, number | null, number, string | null, number]
+
+// One index probe a row, then by place: whatever the planner believes about tables that are empty when analysed. A
+// payload is fetched here, so it never travels through Redis; pg reads fields as UTF-8, hence base64.
+const statement = `
+  with c as (
+    update held h set state = 3, attempt = h.attempt + 1, since = clock_timestamp(),
+      lease_until = clock_timestamp() + $7 * interval '1 second', executor_id = $6
+    from (
+      select u.o, k.place from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[]) with ordinality u(t, q, i, f, o)
+      cross join lateral (
+        select h.ctid as place from held h
+        where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f and h.state + 0 = 2
+        offset 0) k) x
+    where h.ctid = x.place and h.state + 0 = 2
+    returning x.o::int as o, h.tenant_id, h.project_id, h.id, h.attempt, h.attempts_max, h.nominal_at, h.keep_week
+  )
+  select c.o, c.project_id, c.attempt, c.attempts_max, extract(epoch from c.nominal_at)::float8 * 1000, n.job_id, n.job_version,
+    n.source, encode(n.payload, 'base64'), extract(epoch from clock_timestamp())::float8 * 1000
+  from c cross join lateral (
+    select i.job_id, i.job_version, i.source, i.payload from inputs i
+    where i.keep_week = c.keep_week and i.tenant_id = c.tenant_id and i.project_id = c.project_id and i.id = c.id
+    offset 0) n`
+
+/**
+ * Claims the runs of parcels, queued -> running, in one statement. A run that does not come back belongs to somebody
+ * else, was cancelled, or was given up as lost. An attempt is counted here.
+ */
+export async function claimRuns(pool: Pool, poolId: number, executorId: Uuid, parcel: Admitted[]): Promise<Claim> {
+  const rows = await runNamed<ClaimRow>(pool, 'claim_runs', statement, [
+    poolId,
+    arrayLiteral(parcel.map((run) => run[0])),
+    arrayLiteral(parcel.map((run) => run[1])),
+    arrayLiteral(parcel.map((run) => run[2])),
+    arrayLiteral(parcel.map((run) => run[3])),
+    executorId,
+    leaseSeconds,
+  ])
+  const runs: Claimed[] = []
+  for (const [ordinal, projectId, attempt, attemptsMax, nominalAtMs, jobId, jobVersion, source, payload] of rows) {
+    const admitted = parcel[ordinal - 1]
+    if (admitted === undefined) continue
+    const [tenantId, queueId, id, fence, dueAtMs] = admitted
+    runs.push({
+      tenantId,
+      projectId,
+      queueId,
+      id,
+      fence,
+      attempt,
+      attemptsMax,
+      dueAtMs,
+      nominalAtMs,
+      jobId,
+      jobVersion,
+      source: runSources[source] ?? 'api',
+      sealed: payload === null ? null : Buffer.from(payload, 'base64'),
+    })
+  }
+  return { runs, nowMs: rows[0]?.[9] ?? 0 }
+}
+
+/** What names a held run and proves who holds it. */
+export type Lease = Pick<Claimed, 'tenantId' | 'queueId' | 'id' | 'fence'>
+
+export const leaseColumns = (leases: readonly Lease[]): [string, string, string, string] => [
+  arrayLiteral(leases.map((lease) => lease.tenantId)),
+  arrayLiteral(leases.map((lease) => lease.queueId)),
+  arrayLiteral(leases.map((lease) => lease.id)),
+  arrayLiteral(leases.map((lease) => lease.fence)),
+]
+
+/**
+ * Prolongs leases. Returns the ids that are still held; the others were cancelled or taken away, and their attempts
+ * must stop.
+ */
+export async function renewLeases(pool: Pool, poolId: number, leases: Lease[]): Promise<Set<Uuid>> {
+  const rows = await runNamed<[Uuid]>(
+    pool,
+    'renew_leases',
+    `update held h set lease_until = clock_timestamp() + $6 * interval '1 second'
+     from (
+       select k.place from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[]) u(t, q, i, f)
+       cross join lateral (
+         select h.ctid as place from held h
+         where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f offset 0) k) x
+     where h.ctid = x.place and h.state + 0 = 3 returning h.id`,
+    [poolId, ...leaseColumns(leases), leaseSeconds],
+  )
+  return new Set(rows.map((row) => row[0]))
+}
+
+/**
+ * Hands runs back that this executor won't perform (it is going down): running -> ready, at once, and the attempt
+ * that never started is not counted. Returns how many were still ours.
+ */
+export async function handBack(pool: Pool, poolId: number, leases: Lease[]): Promise<number> {
+  const rows = await runNamed<[number]>(
+    pool,
+    'hand_back',
+    `with d as (
+       delete from held h using (
+         select k.place from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[]) u(t, q, i, f)
+         cross join lateral (
+           select h.ctid as place from held h
+           where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f offset 0) k) x
+       where h.ctid = x.place and h.state + 0 = 3 returning h.*),
+     r as (
+       insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at)
+       select pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt - 1, attempts_max, fence, keep_week, job_id, nominal_at
+       from d returning 1)
+     select count(*)::int from r`,
+    [poolId, ...leaseColumns(leases)],
+  )
+  return rows[0]?.[0] ?? 0
+}

@@ -1,0 +1,160 @@
+import { requireScope } from '../access/scope.ts'
+import { runNamed } from '../db/client.ts'
+import { type Ctx, type Tx, withRead } from '../db/context.ts'
+import { AppError, notFound } from '../kernel/errors.ts'
+import type { Uuid } from '../kernel/ids.ts'
+import { decodeRequest } from './request-codec.ts'
+import { decodeResponse } from './response-codec.ts'
+import { isFinal, type Run } from './run.ts'
+import { selectRuns } from './select.ts'
+
+/** The run as it stands now. Throws `not-found`, for another tenant's run too. */
+export const getRun = (ctx: Ctx, id: Uuid): Promise<Run> => {
+  requireScope(ctx, 'runs:read')
+  return withRead(ctx, (tx) => readRun(tx, id))
+}
+
+/** The same inside a verb that has checked its own scope. */
+export async function readRun(tx: Tx, id: Uuid): Promise<Run> {
+  const [run] = await selectRuns(tx.client, 'get_run', 'select $3::uuid as id', [tx.tenantId, tx.projectId, id])
+  if (run === undefined) throw notFound('run')
+  return run
+}
+
+/** One try of a run. */
+export interface Attempt {
+  attempt: number
+  fence: number
+  status: 'running' | 'succeeded' | 'failed' | 'cancelled'
+  dueAt: Date
+  startedAt: Date | null
+  finishedAt: Date | null
+  durationMs: number | null
+  httpStatus: number | null
+  error: string | null
+  /** When the next try is due, when there is one. */
+  retryAt: Date | null
+}
+
+type AttemptRow = [number, number, Date, Date | null, Date, number | null, number | null, string, Date]
+
+/** All tries of a run so far, first to last, with the one that is going on. */
+export const listAttempts = (ctx: Ctx, id: Uuid): Promise<Attempt[]> => {
+  requireScope(ctx, 'runs:read')
+  return withRead(ctx, async (tx) => {
+    const run = await readRun(tx, id)
+    const rows = await runNamed<AttemptRow>(
+      tx.client,
+      'list_attempts',
+      `select attempt, fence, due_at, started_at, ended_at, duration_ms, http_status, error, retry_at from attempts
+       where tenant_id = $1 and run_id = $2 and ended_at >= $3 order by attempt, ended_at`,
+      [tx.tenantId, id, run.createdAt],
+    )
+    const attempts = rows.map(
+      ([attempt, fence, dueAt, startedAt, finishedAt, durationMs, httpStatus, error, retryAt]): Attempt => ({
+        attempt, fence, status: 'failed', dueAt, startedAt, finishedAt, durationMs, httpStatus, error, retryAt,
+      }),
+    )
+    const last = lastAttempt(run)
+    return last === null ? attempts : [...attempts, last]
+  })
+}
+
+/** The last attempt is told by the run itself: it is going on, or its end was the run's end. */
+function lastAttempt(run: Run): Attempt | null {
+  const { status } = run
+  if (run.startedAt === null || !(status === 'running' || status === 'succeeded' || status === 'failed' || status === 'cancelled')) return null
+  const { attempt, fence, dueAt, startedAt, finishedAt, durationMs, httpStatus, error } = run
+  return { attempt, fence, status, dueAt, startedAt, finishedAt, durationMs, httpStatus, error, retryAt: null }
+}
+
+/** A request or response as a person may read it. */
+export interface RequestView {
+  method: string
+  url: string
+  headers: Record<string, string>
+  timeoutMs: number
+  body: string | null
+  bodyEncoding: 'utf8' | 'base64'
+}
+
+/** What is, or was, sent to the target. Needs `payloads:read`. */
+export const getRunRequest = (ctx: Ctx, id: Uuid): Promise<RequestView> => {
+  requireScope(ctx, 'payloads:read')
+  return withRead(ctx, async (tx) => {
+    const { method, url, headers, timeoutMs, body } = decodeRequest(await readRequest(tx, id))
+    return { method, url, headers, timeoutMs, ...bodyText(body) }
+  })
+}
+
+type InputRow = [Uuid | null, number | null, Buffer | null, Buffer | null]
+
+/** The encoded request of a run: its own, or that of the job's version. */
+export async function readRequest(tx: Tx, id: Uuid): Promise<Buffer> {
+  const rows = await runNamed<InputRow>(
+    tx.client,
+    'read_request',
+    `select i.job_id, i.job_version, i.payload, v.target from inputs i
+     left join job_versions v on v.tenant_id = i.tenant_id and v.job_id = i.job_id and v.version = i.job_version
+     where i.tenant_id = $1 and i.project_id = $2 and i.id = $3`,
+    [tx.tenantId, tx.projectId, id],
+  )
+  const [jobId, , payload, target] = rows[0] ?? [null, null, null, null]
+  if (payload !== null) return tx.keyRing.open(tx.tenantId, id, payload)
+  if (target !== null && jobId !== null) return tx.keyRing.open(tx.tenantId, jobId, target)
+  throw notFound('run')
+}
+
+export interface ResponseView {
+  httpStatus: number
+  headers: Record<string, string | string[]>
+  body: string | null
+  bodyEncoding: 'utf8' | 'base64'
+  truncated: boolean
+  redirectedTo: string | null
+  /** Key in the object store, when the whole body lies there. */
+  objectKey: string | null
+}
+
+/** What the target answered: at the run's end, or at an earlier attempt. Null when it answered nothing. Needs `payloads:read`. */
+export const getRunResponse = (ctx: Ctx, id: Uuid, attempt?: number): Promise<ResponseView | null> => {
+  requireScope(ctx, 'payloads:read')
+  return withRead(ctx, async (tx) => {
+    const run = await readRun(tx, id)
+    const ended = isFinal(run.status) && (attempt === undefined || attempt === run.attempt)
+    const rows = await runNamed<[Buffer | null, string | null, number | null]>(
+      tx.client,
+      ended ? 'run_response' : 'attempt_response',
+      ended
+        ? `select response, response_object, http_status from runs
+           where tenant_id = $1 and project_id = $2 and id = $3 and ended_at >= $4 and ($5::int is null or true)`
+        : `select response, response_object, http_status from attempts
+           where tenant_id = $1 and ($2::uuid is not null) and run_id = $3 and ended_at >= $4 and ($5::int is null or attempt = $5)
+           order by attempt desc limit 1`,
+      [tx.tenantId, tx.projectId, id, run.createdAt, attempt ?? null],
+    )
+    if (rows[0] === undefined && attempt !== undefined) throw notFound('attempt')
+    const [sealed, objectKey, httpStatus] = rows[0] ?? [null, null, null]
+    if (sealed === null) {
+      return httpStatus === null
+        ? null
+        : { httpStatus, headers: {}, body: null, bodyEncoding: 'utf8', truncated: false, redirectedTo: null, objectKey }
+    }
+    const { body, ...head } = decodeResponse(await tx.keyRing.open(tx.tenantId, id, sealed))
+    return { ...head, ...bodyText(body), objectKey }
+  })
+}
+
+/** Text when the bytes are UTF-8, else base64. */
+function bodyText(body: Buffer | null): { body: string | null; bodyEncoding: 'utf8' | 'base64' } {
+  if (body === null || body.length === 0) return { body: null, bodyEncoding: 'utf8' }
+  try {
+    return { body: new TextDecoder('utf-8', { fatal: true }).decode(body), bodyEncoding: 'utf8' }
+  } catch {
+    return { body: body.toString('base64'), bodyEncoding: 'base64' }
+  }
+}
+
+/** The conflict that a verb answers when the run has ended. */
+export const alreadyEnded = (run: Run): AppError =>
+  new AppError('invalid-transition', `The run has already ended: it is ${run.status}.`, { current: { status: run.status, attempt: run.attempt } })

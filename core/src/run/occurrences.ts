@@ -1,0 +1,70 @@
+import { requireScope } from '../access/scope.ts'
+import { runNamed } from '../db/client.ts'
+import { type Ctx, withRead } from '../db/context.ts'
+import { AppError, notFound } from '../kernel/errors.ts'
+import type { Uuid } from '../kernel/ids.ts'
+import type { PageRequest } from '../kernel/page.ts'
+
+export const occurrenceOutcomes = ['pending', 'run', 'skipped', 'missed'] as const
+
+/** One nominal instant of a schedule and what became of it. */
+export interface Occurrence {
+  jobId: Uuid
+  nominalAt: Date
+  jobVersion: number
+  outcome: (typeof occurrenceOutcomes)[number]
+  /** Why it was skipped or missed. */
+  reason: string | null
+  runId: Uuid | null
+  caughtUp: boolean
+  /** Version of the time zone database it was computed with. */
+  tzVersion: string
+  decidedAt: Date | null
+}
+
+type OccurrenceRow = [Date, number, Occurrence['outcome'], string | null, Uuid | null, boolean, string, Date | null]
+
+/**
+ * The ledger of a job between two instants (from inclusive, to exclusive), oldest first. The cursor is the last
+ * instant of the page before. Throws `not-found`.
+ */
+export const listOccurrences = (
+  ctx: Ctx,
+  jobId: Uuid,
+  range: { from: Date; to: Date },
+  page: PageRequest,
+): Promise<{ items: Occurrence[]; nextCursor: string | null }> => {
+  requireScope(ctx, 'jobs:read')
+  return withRead(ctx, async (tx) => {
+    const job = await runNamed(tx.client, 'occurrences_job', 'select 1 from jobs where tenant_id = $1 and project_id = $2 and id = $3', [
+      tx.tenantId, tx.projectId, jobId,
+    ])
+    if (job.length === 0) throw notFound('job')
+    const rows = await runNamed<OccurrenceRow>(
+      tx.client,
+      'list_occurrences',
+      `select nominal_at, job_version, outcome, reason, run_id, caught_up, tz_version, decided_at from occurrences
+       where tenant_id = $1 and job_id = $2 and nominal_at >= $3 and nominal_at < $4 and nominal_at > $5 order by nominal_at limit $6`,
+      [tx.tenantId, jobId, range.from, range.to, decodeInstant(page.cursor), page.limit + 1],
+    )
+    const items = rows.slice(0, page.limit).map(
+      ([nominalAt, jobVersion, outcome, reason, runId, caughtUp, tzVersion, decidedAt]): Occurrence => ({
+        jobId, nominalAt, jobVersion, outcome, reason, runId, caughtUp, tzVersion, decidedAt,
+      }),
+    )
+    const last = items.at(-1)
+    return { items, nextCursor: rows.length > page.limit && last ? Buffer.from(String(last.nominalAt.getTime())).toString('base64url') : null }
+  })
+}
+
+// Nominal instants are whole milliseconds, so this cursor loses nothing.
+function decodeInstant(cursor: string | undefined): Date {
+  if (cursor === undefined) return new Date(-8.64e13)
+  const text = Buffer.from(cursor, 'base64url').toString()
+  if (!/^\d{1,15}$/.test(text)) {
+    throw new AppError('malformed-request', 'The cursor is not one that this list gave out.', {
+      errors: [{ pointer: '/cursor', detail: 'not a cursor of this list' }],
+    })
+  }
+  return new Date(Number(text))
+}

@@ -1,0 +1,109 @@
+import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
+import type { Uuid } from '../kernel/ids.ts'
+import { type Lease, leaseColumns } from './claim.ts'
+import { stateCodes } from './run.ts'
+
+/** How one attempt went, as it is written down. */
+export interface AttemptRecord {
+  lease: Lease
+  executorId: Uuid
+  /** Epoch milliseconds by the database's clock, as well as the executor knows it. */
+  startedAtMs: number
+  durationMs: number
+  httpStatus: number | null
+  /** Machine code, null on success. */
+  error: string | null
+  /** Envelope of the response. */
+  response: Buffer | null
+  responseObject: string | null
+}
+
+export interface EndRecord extends AttemptRecord {
+  status: 'succeeded' | 'failed'
+}
+
+export interface RetryRecord extends AttemptRecord {
+  error: string
+  /** Milliseconds from now to the next try. */
+  delayMs: number
+}
+
+// The guarded delete is what makes an end single: whoever removes the row from `held` may tell how the run ended.
+const guardedDelete = `
+  u as materialized (
+    select * from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[], $6::float8[], $7::int[], $8::int2[], $9::text[], $10::text[],
+      $11::text[], $12::int2[], $13::float8[]) x(t, q, i, f, started, ms, http, err, resp, obj, st, delay)),
+  d as (
+    delete from held h using (
+      select u.*, k.place from u cross join lateral (
+        select h.ctid as place from held h
+        where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f and h.state + 0 = 3
+        offset 0) k) x
+    where h.ctid = x.place and h.state + 0 = 3 and h.fence = x.f
+    returning h.*, x.started, x.ms, x.http, x.err, x.resp, x.obj, x.st, x.delay)`
+
+const endStatement = `
+  with ${guardedDelete},
+  r as (
+    insert into runs (tenant_id, project_id, id, queue_id, pool, state, attempt, fence, due_at, started_at, ended_at, duration_ms,
+      http_status, error, job_id, nominal_at, executor_id, response, response_object)
+    select tenant_id, project_id, id, queue_id, pool, st, attempt, fence, due_at, to_timestamp(started / 1000), clock_timestamp(), ms,
+      http, err, job_id, nominal_at, executor_id, decode(resp, 'base64'), obj from d
+    returning tenant_id, project_id, id, job_id, state, error),
+  e as (
+    insert into events (tenant_id, project_id, type, subject, job_id, data)
+    select tenant_id, project_id, case when state = 4 then 'run.succeeded' else 'run.failed' end, id, job_id,
+      case when error is null then null else jsonb_build_object('error', error) end from r)
+  select id from r`
+
+const retryStatement = `
+  with ${guardedDelete},
+  moved as (
+    insert into due (pool, due_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at)
+    select pool, date_trunc('milliseconds', clock_timestamp()) + delay * interval '1 millisecond', id, tenant_id, project_id, queue_id,
+      priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at from d
+    returning tenant_id, id, due_at),
+  a as (
+    insert into attempts (tenant_id, run_id, attempt, fence, due_at, started_at, ended_at, duration_ms, http_status, error, retry_at,
+      executor_id, response, response_object)
+    select d.tenant_id, d.id, d.attempt, d.fence, d.due_at, to_timestamp(d.started / 1000), clock_timestamp(), d.ms, d.http, d.err,
+      moved.due_at, d.executor_id, decode(d.resp, 'base64'), d.obj
+    from d join moved on moved.id = d.id),
+  e as (
+    insert into events (tenant_id, project_id, type, subject, job_id, data)
+    select tenant_id, project_id, 'run.retrying', id, job_id, jsonb_build_object('error', err, 'attempt', attempt) from d)
+  select id from d`
+
+const columns = (poolId: number, records: (AttemptRecord & { state: number; delayMs: number })[]): unknown[] => {
+  const column = (pick: (record: AttemptRecord & { state: number; delayMs: number }) => string | number | null): string =>
+    arrayLiteral(records.map(pick))
+  return [
+    poolId,
+    ...leaseColumns(records.map((record) => record.lease)),
+    column((record) => record.startedAtMs),
+    column((record) => record.durationMs),
+    column((record) => record.httpStatus),
+    column((record) => record.error),
+    column((record) => record.response?.toString('base64') ?? null),
+    column((record) => record.responseObject),
+    column((record) => record.state),
+    column((record) => record.delayMs),
+  ]
+}
+
+/**
+ * Ends runs: running -> succeeded | failed, history and event in one statement. Returns the ids that were ended by
+ * this call; a missing one was stale (cancelled, rescued, or ended before) and nothing of it was written.
+ */
+export async function recordEnds(pool: Pool, poolId: number, ends: EndRecord[]): Promise<Set<Uuid>> {
+  const records = ends.map((end) => ({ ...end, state: stateCodes[end.status], delayMs: 0 }))
+  const rows = await runNamed<[Uuid]>(pool, 'record_ends', endStatement, columns(poolId, records))
+  return new Set(rows.map((row) => row[0]))
+}
+
+/** Sends runs back for another try: running -> scheduled, the attempt kept. Returns the ids that were still ours. */
+export async function recordRetries(pool: Pool, poolId: number, retries: RetryRecord[]): Promise<Set<Uuid>> {
+  const records = retries.map((retry) => ({ ...retry, state: 0 }))
+  const rows = await runNamed<[Uuid]>(pool, 'record_retries', retryStatement, columns(poolId, records))
+  return new Set(rows.map((row) => row[0]))
+}

@@ -1,0 +1,37 @@
+import type { RetryPolicy } from './retry-policy.ts'
+
+/** What an executor needs to perform a run. Sealed as one envelope in `inputs` and `job_versions`. */
+export interface RunRequest {
+  method: string
+  url: string
+  headers: Record<string, string>
+  timeoutMs: number
+  retry: RetryPolicy
+}
+
+// The body stays bytes behind a small head, so the hot path never parses it.
+const lengthBytes = 2
+
+interface Head {
+  m: string
+  u: string
+  h: Record<string, string>
+  t: number
+  r: RetryPolicy
+}
+
+/** Two bytes of head length (big endian), the head as JSON, the body as it is. The head is at most 65,535 bytes. */
+export function encodeRequest(request: RunRequest, body: Buffer | null): Buffer {
+  const head: Head = { m: request.method, u: request.url, h: request.headers, t: request.timeoutMs, r: request.retry }
+  const headBuffer = Buffer.from(JSON.stringify(head))
+  const length = Buffer.allocUnsafe(lengthBytes)
+  length.writeUInt16BE(headBuffer.length)
+  return body === null ? Buffer.concat([length, headBuffer]) : Buffer.concat([length, headBuffer, body])
+}
+
+/** What `encodeRequest` wrote. The body shares the buffer's memory. */
+export function decodeRequest(encoded: Buffer): RunRequest & { body: Buffer | null } {
+  const end = lengthBytes + encoded.readUInt16BE()
+  const head = JSON.parse(encoded.toString('utf8', lengthBytes, end)) as Head
+  return { method: head.m, url: head.u, headers: head.h, timeoutMs: head.t, retry: head.r, body: encoded.length > end ? encoded.subarray(end) : null }
+}

@@ -1,0 +1,70 @@
+import type { PoolClient } from '../db/client.ts'
+import { runNamed } from '../db/client.ts'
+import type { Uuid } from '../kernel/ids.ts'
+import { type Run, type RunStatus, runSources, statusOf } from './run.ts'
+
+// A run lives in exactly one of five tables; one statement, so one snapshot, sees it in exactly one place.
+const openColumns = (alias: string): string => `${alias}.attempt, ${alias}.attempts_max, ${alias}.fence, ${alias}.due_at`
+
+/** `page` must be a CTE with a column `id`; $1 is the tenant, $2 the project. */
+const facts = `
+  select i.id, i.project_id, i.job_id, i.job_version, i.queue_id, q.name, i.source, i.priority, i.created_at, i.nominal_at, i.replay_of,
+    coalesce(r.state, h.state), r.attempt, r.fence, r.due_at, r.started_at, r.ended_at, r.duration_ms, r.http_status, r.error,
+    ${openColumns('h')}, h.since, ${openColumns('w')}, ${openColumns('d')}, i.due_at
+  from page
+  join inputs i on i.tenant_id = $1 and i.project_id = $2 and i.id = page.id
+  join queues q on q.tenant_id = i.tenant_id and q.id = i.queue_id
+  left join lateral (
+    select * from runs r where r.tenant_id = i.tenant_id and r.project_id = i.project_id and r.id = i.id and r.ended_at >= i.created_at
+    offset 0) r on true
+  left join lateral (
+    select * from held h where h.pool = i.pool and h.tenant_id = i.tenant_id and h.queue_id = i.queue_id and h.id = i.id offset 0) h
+    on r.id is null
+  left join lateral (select * from ready w where w.tenant_id = i.tenant_id and w.id = i.id offset 0) w on r.id is null
+  left join lateral (select * from due d where d.tenant_id = i.tenant_id and d.id = i.id offset 0) d on r.id is null
+  order by i.id desc`
+
+type Place = [attempt: number | null, attemptsMax: number | null, fence: number | null, dueAt: Date | null]
+type FactRow = [
+  Uuid, Uuid, Uuid | null, number | null, Uuid, string, number, number, Date, Date | null, Uuid | null,
+  number | null, number | null, number | null, Date | null, Date | null, Date | null, number | null, number | null, string | null,
+  ...Place, Date | null, ...Place, ...Place, Date,
+]
+
+/**
+ * The runs that a driver statement picks, newest first, each with where it stands now. `driver` selects a column
+ * `id` and may use $1 (tenant), $2 (project) and further values from $3 on.
+ */
+export async function selectRuns(client: PoolClient, name: string, driver: string, values: unknown[]): Promise<Run[]> {
+  const rows = await runNamed<FactRow>(client, name, `with page as materialized (${driver}) ${facts}`, values)
+  return rows.map(toRun)
+}
+
+function toRun(row: FactRow): Run {
+  const [id, projectId, jobId, jobVersion, queueId, queueName, source, priority, createdAt, nominalAt, replayOf] = row
+  const base = {
+    id, projectId, jobId, jobVersion, queueId, queueName, priority, createdAt, nominalAt, replayOf,
+    source: runSources[source] ?? 'api',
+  }
+  const [state, attempt, fence, dueAt, startedAt, endedAt, durationMs, httpStatus, error] = row.slice(11, 20) as [
+    number | null, number | null, number | null, Date | null, Date | null, Date | null, number | null, number | null, string | null,
+  ]
+  if (state !== null && attempt !== null) {
+    return {
+      ...base, status: statusOf(state), attempt, attemptsMax: null, fence: fence ?? 0, dueAt: dueAt ?? row[33], startedAt,
+      finishedAt: endedAt, durationMs, latenessMs: startedAt && dueAt ? startedAt.getTime() - dueAt.getTime() : null, httpStatus, error,
+    }
+  }
+  const held = row.slice(20, 24) as Place
+  const since = row[24]
+  const ready = row.slice(25, 29) as Place
+  const due = row.slice(29, 33) as Place
+  const [status, place]: [RunStatus, Place] =
+    held[0] !== null ? [statusOf(state ?? 2), held] : ready[0] !== null ? ['ready', ready] : ['scheduled', due]
+  const started = status === 'running' ? since : null
+  const placeDueAt = place[3] ?? row[33]
+  return {
+    ...base, status, attempt: place[0] ?? 0, attemptsMax: place[1], fence: place[2] ?? 0, dueAt: placeDueAt, startedAt: started,
+    finishedAt: null, durationMs: null, latenessMs: started ? started.getTime() - placeDueAt.getTime() : null, httpStatus: null, error: null,
+  }
+}

@@ -1,0 +1,28 @@
+import type { Tx } from '../db/context.ts'
+import { runNamed } from '../db/client.ts'
+import type { Uuid } from '../kernel/ids.ts'
+
+/**
+ * Takes back what a schedule has written ahead and nobody has decided yet: pending occurrences and their runs that
+ * were not admitted. For pausing, editing and deleting a job, in that verb's transaction. Returns the earliest
+ * instant taken back, where the schedule has to go on if it goes on.
+ */
+export async function takeBackPending(tx: Tx, jobId: Uuid): Promise<Date | null> {
+  const rows = await runNamed<[Date | null]>(
+    tx.client,
+    'take_back_pending',
+    `with d as (
+       delete from due d where d.tenant_id = $1 and d.job_id = $2 and d.nominal_at is not null and d.attempt = 0 and exists (
+         select from occurrences o where o.tenant_id = $1 and o.job_id = $2 and o.nominal_at = d.nominal_at and o.outcome = 'pending' offset 0)
+       returning d.id, d.project_id, d.keep_week, d.nominal_at),
+     i as (
+       delete from inputs i using d
+       where i.tenant_id = $1 and i.project_id = d.project_id and i.keep_week = d.keep_week and i.id = d.id),
+     o as (
+       delete from occurrences o using d
+       where o.tenant_id = $1 and o.job_id = $2 and o.nominal_at = d.nominal_at and o.outcome = 'pending')
+     select min(nominal_at) from d`,
+    [tx.tenantId, jobId],
+  )
+  return rows[0]?.[0] ?? null
+}
