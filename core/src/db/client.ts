@@ -52,7 +52,9 @@ const unavailable = /^(08|53|57P0[123]|25P03|57014)/
 const networkCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT'])
 
 const errorCodeOf = (error: unknown): string | undefined =>
-  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : undefined
 
 /** A conflict that goes away when the whole transaction is run again. */
 export const isRetryable = (error: unknown): boolean => retryable.has(errorCodeOf(error) ?? '')

