@@ -56,13 +56,18 @@ const digitOf = new Map([...alphabet].map((character, index) => [character, BigI
 
 /** `job` + UUID -> `job_01h455vb4pex5vsknk084sn02q` (the TypeID form: Crockford base 32, 26 characters). */
 export function toWireId(prefix: IdPrefix, id: Uuid): string {
-  let value = BigInt(`0x${id.replaceAll('-', '')}`)
-  let text = ''
-  for (let index = 0; index < 26; index++) {
-    text = alphabet[Number(value & 31n)] + text
-    value >>= 5n
+  const hex = id.replaceAll('-', '')
+  // 128 bits in digits of five, two zero bits in front: the first 8 bits make two digits, then 40 bits make eight.
+  const first = Number.parseInt(hex.slice(0, 2), 16)
+  let text = `${prefix}_${alphabet[first >> 5]}${alphabet[first & 31]}`
+  for (let start = 2; start < 32; start += 10) {
+    const high = Number.parseInt(hex.slice(start, start + 5), 16)
+    const low = Number.parseInt(hex.slice(start + 5, start + 10), 16)
+    for (const part of [high, low]) {
+      text += `${alphabet[part >> 15]}${alphabet[(part >> 10) & 31]}${alphabet[(part >> 5) & 31]}${alphabet[part & 31]}`
+    }
   }
-  return `${prefix}_${text}`
+  return text
 }
 
 /** The UUID behind a prefixed id, or `null` when the text is not an id of that kind. */

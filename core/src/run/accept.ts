@@ -3,17 +3,16 @@ import { requireScope } from '../access/scope.ts'
 import { arrayLiteral, type Pool, runNamed, textArrayLiteral, toAppError } from '../db/client.ts'
 import type { Ctx } from '../db/context.ts'
 import { resolveQueue } from '../flow/queues.ts'
-import { durationMs } from '../kernel/duration.ts'
 import { AppError } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
-import { encodeRequest } from './request-codec.ts'
+import { bodyBytes, encodeRequest } from './request-codec.ts'
 import { retryPolicyValue, type RetryPolicy, toRetryPolicy } from './retry-policy.ts'
 import { defaultPriority, type Run, type RunSource, runSources } from './run.ts'
-import { type HttpTarget, targetBody } from './target.ts'
+import { type Target, targetTimeoutMs } from './target.ts'
 
 /** An ad hoc run as a caller asks for it. */
 export interface NewRun {
-  target: HttpTarget
+  target: Target
   /** Name of a queue of the project; made when it is new. */
   queue?: string | undefined
   /** 1 (first) to 5. */
@@ -93,8 +92,8 @@ export async function prepareRun(ctx: Ctx, input: NewRun): Promise<IntakeRow> {
   const retry = input.retry ?? defaultRetryPolicy
   const row = await toIntakeRow(ctx, { ...input, attemptsMax: retry.limit + 1, source: 'api' })
   const { target } = input
-  const request = { method: target.method, url: target.url, headers: target.headers, timeoutMs: durationMs(target.timeout) ?? 30_000, retry }
-  row.payload = await ctx.keyRing.seal(row.tenantId, row.id, encodeRequest(request, targetBody(target.body)))
+  const request = { method: target.method, url: target.url, headers: target.headers, timeoutMs: targetTimeoutMs(target), retry }
+  row.payload = await ctx.keyRing.seal(row.tenantId, row.id, encodeRequest(request, bodyBytes(target.body)))
   return row
 }
 

@@ -35,3 +35,7 @@ export function decodeRequest(encoded: Buffer): RunRequest & { body: Buffer | nu
   const head = JSON.parse(encoded.toString('utf8', lengthBytes, end)) as Head
   return { method: head.m, url: head.u, headers: head.h, timeoutMs: head.t, retry: head.r, body: encoded.length > end ? encoded.subarray(end) : null }
 }
+
+/** The bytes of a target's body: a string as it is, `null` and absent as none, anything else as JSON. */
+export const bodyBytes = (body: unknown): Buffer | null =>
+  body === undefined || body === null ? null : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))

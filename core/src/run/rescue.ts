@@ -1,4 +1,5 @@
-import { type Pool, runNamed } from '../db/client.ts'
+import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
+import type { Admitted } from './admit.ts'
 
 export interface Rescued {
   /** Queued runs that nobody claimed in time: back to ready, no attempt spent. */
@@ -46,4 +47,35 @@ export async function rescueRuns(pool: Pool, poolId: number, limit: number): Pro
   const rows = await runNamed<[number, number, number]>(pool, 'rescue_runs', statement, [poolId, limit])
   const [requeued, retried, failed] = rows[0] ?? [0, 0, 0]
   return { requeued, retried, failed }
+}
+
+/**
+ * Puts runs back that were admitted but could not be carried: queued -> ready, no attempt spent. Returns how many were
+ * still waiting to be claimed.
+ */
+export async function returnQueued(pool: Pool, poolId: number, admitted: Admitted[]): Promise<number> {
+  const rows = await runNamed<[number]>(
+    pool,
+    'return_queued',
+    `with d as (
+       delete from held h using (
+         select k.place from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[]) u(t, q, i, f)
+         cross join lateral (
+           select h.ctid as place from held h
+           where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f offset 0) k) x
+       where h.ctid = x.place and h.state + 0 = 2 returning h.*),
+     r as (
+       insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at)
+       select pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at
+       from d returning 1)
+     select count(*)::int from r`,
+    [
+      poolId,
+      arrayLiteral(admitted.map((run) => run[0])),
+      arrayLiteral(admitted.map((run) => run[1])),
+      arrayLiteral(admitted.map((run) => run[2])),
+      arrayLiteral(admitted.map((run) => run[3])),
+    ],
+  )
+  return rows[0]?.[0] ?? 0
 }

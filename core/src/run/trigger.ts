@@ -5,8 +5,7 @@ import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { type IntakeRow, toIntakeRow } from './accept.ts'
 import { readRequest, readRun } from './get.ts'
-import { decodeRequest, encodeRequest } from './request-codec.ts'
-import { targetBody } from './target.ts'
+import { bodyBytes, decodeRequest, encodeRequest } from './request-codec.ts'
 
 /** What a caller may change when a known request is started again. */
 export interface StartOptions {
@@ -31,7 +30,7 @@ export async function prepareJobRun(ctx: Ctx, jobId: Uuid, options: StartOptions
   const row = await toIntakeRow(ctx, { ...options, queue, priority, attemptsMax: request.retry.limit + 1, source: 'manual' })
   row.jobId = jobId
   row.jobVersion = version
-  if (options.body !== undefined) row.payload = await ctx.keyRing.seal(ctx.tenantId, row.id, encodeRequest(request, targetBody(options.body)))
+  if (options.body !== undefined) row.payload = await ctx.keyRing.seal(ctx.tenantId, row.id, encodeRequest(request, bodyBytes(options.body)))
   return row
 }
 
@@ -71,7 +70,7 @@ export async function prepareReplay(ctx: Ctx, id: Uuid, options: StartOptions): 
   row.jobVersion = run.jobVersion
   row.replayOf = id
   // A copy of its own: the earlier run's payload goes with that run's retention.
-  const body = options.body === undefined ? request.body : targetBody(options.body)
+  const body = options.body === undefined ? request.body : bodyBytes(options.body)
   row.payload = await ctx.keyRing.seal(ctx.tenantId, row.id, encodeRequest(request, body))
   return row
 }
