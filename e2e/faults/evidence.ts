@@ -1,0 +1,56 @@
+import { waitFor } from '../wait.ts'
+import { type Evidence, examine, type FinalRun, type Findings } from './checker.ts'
+import type { Load } from './load.ts'
+import type { World } from './world.ts'
+
+interface WireRun {
+  id: string
+  status: string
+}
+
+interface WirePage<Item> {
+  data: Item[]
+  nextCursor: string | null
+}
+
+/** Every item of a list, page after page. */
+export async function readAll<Item>(world: World, path: string): Promise<Item[]> {
+  const items: Item[] = []
+  const separator = path.includes('?') ? '&' : '?'
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const page: WirePage<Item> = await world.api.ask('GET', `${path}${separator}limit=200${from}`)
+    items.push(...page.data)
+    cursor = page.nextCursor
+  }
+  return items
+}
+
+/** Waits until every run of the load has ended, then compares what was promised with what happened. */
+export async function settle(world: World, load: Load, timeoutMs: number): Promise<Findings> {
+  const open = `/v1/runs?queue=${load.label}&status=scheduled,ready,queued,running&limit=1`
+  const hasEnded = async () => (await world.api.ask<WirePage<WireRun>>('GET', open)).data.length === 0
+  // Whatever is still open after this is found as lost.
+  await waitFor('all runs to end', hasEnded, { timeoutMs, everyMs: 200 }).catch(() => undefined)
+  return examine(await gather(world, load))
+}
+
+async function gather(world: World, load: Load): Promise<Evidence> {
+  const wire = await readAll<WireRun>(world, `/v1/runs?queue=${load.label}`)
+  const runs: FinalRun[] = []
+  let next = 0
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (let run = wire[next++]; run !== undefined; run = wire[next++]) {
+        runs.push({ id: run.id, status: run.status, events: await eventsOf(world, run.id) })
+      }
+    }),
+  )
+  return { accepted: load.accepted, runs, requests: await world.receiver.requests(load.label) }
+}
+
+/** The types of the events told of a run, in order. */
+export async function eventsOf(world: World, run: string): Promise<string[]> {
+  const { data } = await world.api.ask<WirePage<{ type: string }>>('GET', `/v1/runs/${run}/events`)
+  return data.map(({ type }) => type)
+}

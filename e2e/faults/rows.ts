@@ -1,0 +1,27 @@
+import { row as A1 } from './A1.ts'
+import { row as A2 } from './A2.ts'
+import { row as A3 } from './A3.ts'
+import { row as A4 } from './A4.ts'
+import { row as A6 } from './A6.ts'
+import { row as A7 } from './A7.ts'
+import { row as R1 } from './R1.ts'
+import { row as R2 } from './R2.ts'
+import { row as R3 } from './R3.ts'
+import { row as R4 } from './R4.ts'
+import { row as R6 } from './R6.ts'
+import { row as R7 } from './R7.ts'
+import { row as R10 } from './R10.ts'
+import { row as R21 } from './R21.ts'
+import type { Row } from './row.ts'
+import { row as S4 } from './S4.ts'
+
+/** The rows that need the whole product, running. */
+export const rows: Record<string, Row> = { R1, R2, R3, R4, R6, R7, R10, R21, A1, A2, A3, A4, A6, A7, S4 }
+
+/** The rows that are held by tests inside a package: the package, and the test files. */
+export const packageRows: Record<string, { folder: string; files: readonly string[] }> = {
+  R18: { folder: 'core', files: ['src/kernel/backoff.test.ts', 'src/run/retry-policy.test.ts'] },
+  S1: { folder: 'workers', files: ['src/outbound'] },
+  S2: { folder: 'workers', files: ['src/outbound'] },
+  S3: { folder: 'workers', files: ['src/outbound'] },
+}

@@ -1,0 +1,68 @@
+/**
+ * `node e2e/faults/run.ts <ID>... [--profile ci|bench]`, `all` for every row.
+ *
+ * Runs the named fault and attack tests, one after the other on one running stack. The last line is
+ * `N passed, N failed`; exits non-zero when a row failed.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type FaultProfile, faultProfiles } from './row.ts'
+import { packageRows, rows } from './rows.ts'
+import { World } from './world.ts'
+
+const root = join(import.meta.dirname, '../..')
+const known = [...Object.keys(rows), ...Object.keys(packageRows)]
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { profile: { type: 'string', default: 'ci' } },
+})
+const profile = faultProfiles[values.profile as FaultProfile['name']]
+if (profile === undefined) throw new Error(`there is no profile ${values.profile}: ci, bench`)
+const ids = positionals.length === 0 || positionals.includes('all') ? known : positionals
+const strange = ids.filter((id) => !known.includes(id))
+if (strange.length > 0) throw new Error(`no such test: ${strange.join(', ')}. There are ${known.join(', ')}`)
+
+let world: World | undefined
+let passed = 0
+let failed = 0
+
+async function runRow(id: string): Promise<void> {
+  const inPackage = packageRows[id]
+  if (inPackage !== undefined) return runVitest(inPackage.folder, inPackage.files)
+  world ??= await World.open(profile)
+  await world.untilReady()
+  await rows[id]?.run(world)
+}
+
+async function runVitest(folder: string, files: readonly string[]): Promise<void> {
+  const child = spawn(join(root, folder, 'node_modules/.bin/vitest'), ['run', ...files], {
+    cwd: join(root, folder),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`vitest ended with ${String(code)}`)
+}
+
+try {
+  for (const id of ids) {
+    const start = performance.now()
+    const seconds = () => `${((performance.now() - start) / 1_000).toFixed(1)} s`
+    try {
+      await runRow(id)
+      passed += 1
+      console.log(`ok    ${id}  ${rows[id]?.title ?? ''} (${seconds()})`)
+    } catch (error) {
+      failed += 1
+      console.log(
+        `FAIL  ${id}  ${rows[id]?.title ?? ''} (${seconds()})\n${error instanceof Error ? error.stack : String(error)}`,
+      )
+    }
+  }
+} finally {
+  await world?.close()
+}
+console.log(`${passed} passed, ${failed} failed`)
+process.exitCode = failed === 0 ? 0 : 1

@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Redis } from 'ioredis'
+import { Client } from 'pg'
+import { Api } from '../api.ts'
+import { type Receiver, startReceiver } from '../receiver.ts'
+import { type Stack, startStack } from '../stack.ts'
+import { waitFor } from '../wait.ts'
+import type { FaultProfile } from './row.ts'
+
+/** Another tenant of the same installation. */
+export interface Neighbour {
+  tenantId: string
+  apiKey: string
+}
+
+/** What a row may touch: the running product, a target that keeps a log, and the stores underneath. */
+export class World {
+  readonly profile: FaultProfile
+  readonly stack: Stack
+  readonly receiver: Receiver
+  readonly api: Api
+
+  #neighbour: Neighbour | undefined
+
+  private constructor(profile: FaultProfile, stack: Stack, receiver: Receiver) {
+    this.profile = profile
+    this.stack = stack
+    this.receiver = receiver
+    this.api = new Api(stack.urls.api ?? '', stack.apiKey)
+  }
+
+  static async open(profile: FaultProfile): Promise<World> {
+    const stack = await startStack()
+    return new World(profile, stack, await startReceiver({ log: `${stack.home}/received.log` }))
+  }
+
+  async close(): Promise<void> {
+    await this.api.close()
+    await this.receiver.stop()
+    await this.stack.stop()
+  }
+
+  /** A tenant beside the first one, with a key of its own. The same one every time. */
+  async secondTenant(): Promise<Neighbour> {
+    this.#neighbour ??= await makeTenant(this.stack.home, 'neighbour')
+    return this.#neighbour
+  }
+
+  /** The pid of the first process of this name; throws when none runs. */
+  pid(name: string): number {
+    const [pid] = this.stack.pids(name)
+    if (pid === undefined) throw new Error(`no process ${name} is running`)
+    return pid
+  }
+
+  /** Kills a process with SIGKILL. What `up` keeps alive comes back by itself. */
+  kill(name: string): number {
+    const pid = this.pid(name)
+    process.kill(pid, 'SIGKILL')
+    return pid
+  }
+
+  /** Waits until the API says that it and what it needs are well. */
+  async untilReady(timeoutMs = 30_000): Promise<void> {
+    await waitFor('the API to be ready', async () => (await this.api.send('GET', '/ready')).status === 200, {
+      timeoutMs,
+    })
+  }
+
+  /** Does something with a connection of the superuser. */
+  async withDatabase<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
+    const client = new Client({ connectionString: this.stack.databaseUrl() })
+    client.on('error', () => undefined)
+    await client.connect()
+    try {
+      return await work(client)
+    } finally {
+      await client.end()
+    }
+  }
+
+  /** Does something with a connection to Redis. */
+  async withRedis<Result>(work: (redis: Redis) => Promise<Result>): Promise<Result> {
+    const redis = new Redis(this.stack.redisUrl)
+    redis.on('error', () => undefined)
+    try {
+      return await work(redis)
+    } finally {
+      redis.disconnect()
+    }
+  }
+}
+
+/** Whoever owns the installation makes tenants; there is no route for it. */
+async function makeTenant(home: string, slug: string): Promise<Neighbour> {
+  const main = join(import.meta.dirname, '../../infra/local/main.ts')
+  const { stdout } = await promisify(execFile)(process.execPath, [main, 'tenant', slug], {
+    env: { ...process.env, MERIDIAN_HOME: home },
+  })
+  return JSON.parse(stdout) as Neighbour
+}
