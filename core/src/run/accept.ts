@@ -32,6 +32,8 @@ export interface IntakeRow {
   id: Uuid
   queueId: Uuid
   queueName: string
+  /** Where its queue is served: whom to wake. */
+  pool: number
   priority: number
   attemptsMax: number
   dueAtMs: number | null
@@ -68,6 +70,7 @@ export async function toIntakeRow(
     id: uuidv7(ctx.clock.nowMs()),
     queueId: queue.id,
     queueName,
+    pool: queue.pool,
     priority: input.priority ?? defaultPriority,
     attemptsMax: input.attemptsMax,
     dueAtMs: input.dueAt?.getTime() ?? null,
