@@ -28,6 +28,14 @@ export class KeyRing {
     this.#cache = new LRUCache({ max: 10_000, ttl: cacheMs })
   }
 
+  /**
+   * Brings a tenant's keys into memory. Before a transaction that seals: loading them inside it would take a second
+   * connection while it holds the first, and a pool full of such transactions never gets on.
+   */
+  async load(tenantId: Uuid): Promise<void> {
+    if (!this.#cache.has(tenantId)) await this.#load(tenantId)
+  }
+
   /** Encrypts for a tenant, under its newest key, bound to one row. */
   async seal(tenantId: Uuid, rowId: Uuid, plain: Buffer): Promise<Buffer> {
     const keys = this.#cache.get(tenantId) ?? (await this.#load(tenantId))
