@@ -1,16 +1,17 @@
 import { spawn } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, appendFileSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { signalProcess } from './process-record.ts'
 
 export interface CommandOptions {
   cwd?: string
   env?: Readonly<Record<string, string | undefined>>
   input?: string
   user?: { uid: number; gid: number }
-  /** Sees the output as it comes, beside its being collected. */
-  onOutput?: (text: string) => void
-  /** The command is killed when this fires. */
-  signal?: AbortSignal
+  /** Gets the output as it comes, beside its being collected. */
+  logFile?: string
+  /** The command is killed when it takes longer. */
+  timeoutMs?: number
 }
 
 export interface CommandResult {
@@ -23,6 +24,12 @@ export interface CommandResult {
   output: string
 }
 
+// No command outlives the program that asked for it.
+const running = new Set<number>()
+process.on('exit', () => {
+  for (const group of running) signalProcess(group, 'SIGKILL')
+})
+
 /** Runs a command to its end. A command that fails, or can't be started, is a result and not an error. */
 export function runCommand(
   command: string,
@@ -34,14 +41,17 @@ export function runCommand(
       cwd: options.cwd,
       env: { ...process.env, ...options.env },
       stdio: ['pipe', 'pipe', 'pipe'],
-      signal: options.signal,
+      // A group of its own, so that what the command starts can be ended with it.
+      detached: true,
       ...options.user,
     })
+    const group = child.pid
+    if (group !== undefined) running.add(group)
     let stdout = ''
     let output = ''
     const take = (text: string): void => {
       output += text
-      options.onOutput?.(text)
+      if (options.logFile !== undefined) appendFileSync(options.logFile, text)
     }
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text
@@ -49,7 +59,15 @@ export function runCommand(
     })
     child.stderr.setEncoding('utf8').on('data', take)
     child.once('error', (error) => resolve({ ok: false, ending: error.message, stdout, output }))
-    child.once('close', (code, signal) => resolve({ ok: code === 0, ending: signal ?? `code ${code}`, stdout, output }))
+    const end = (): void => {
+      if (group !== undefined) signalProcess(group, 'SIGKILL')
+    }
+    const timer = options.timeoutMs === undefined ? undefined : setTimeout(end, options.timeoutMs)
+    child.once('close', (code, signal) => {
+      clearTimeout(timer)
+      if (group !== undefined) running.delete(group)
+      resolve({ ok: code === 0, ending: signal ?? `code ${code}`, stdout, output })
+    })
     // A command that ends without reading its input is no concern of ours.
     child.stdin.on('error', () => {})
     child.stdin.end(options.input)

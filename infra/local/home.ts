@@ -9,6 +9,8 @@ export interface Home {
   readonly path: string
   /** A path inside the home; its folder exists afterwards. */
   file(...parts: string[]): string
+  /** A folder inside the home; it exists afterwards. */
+  folder(...parts: string[]): string
 }
 
 /** The home named by `MERIDIAN_HOME` (relative to the checkout), or `.meridian`. */
@@ -20,6 +22,11 @@ export function openHome(path = process.env.MERIDIAN_HOME || '.meridian'): Home 
       const file = join(absolute, ...parts)
       mkdirSync(dirname(file), { recursive: true })
       return file
+    },
+    folder(...parts) {
+      const folder = join(absolute, ...parts)
+      mkdirSync(folder, { recursive: true })
+      return folder
     },
   }
 }

@@ -158,4 +158,8 @@ function signingKey(file: string): JWK {
   return key
 }
 
-if (import.meta.main) await startIdentity(JSON.parse(process.env.SETTINGS ?? '{}') as IdentitySettings)
+if (import.meta.main) {
+  // Sessions and refresh tokens are nobody else's to read.
+  process.umask(0o077)
+  await startIdentity(JSON.parse(process.env.SETTINGS ?? '{}') as IdentitySettings)
+}

@@ -99,7 +99,7 @@ async function findPlace(home: Home): Promise<Place> {
   const folder = elsewhere(home)
   const copied = join(folder, 'native')
   if (!existsSync(join(folder, 'postgres', 'PG_VERSION'))) {
-    say(`  the user postgres can't enter ${root}: Postgres keeps its data in ${folder}`)
+    say(`  the user postgres can't enter ${home.path} or ${root}: Postgres keeps its data in ${folder}`)
   }
   if (!existsSync(copied)) cpSync(dirname(binaries), copied, { recursive: true, verbatimSymlinks: true })
   mkdirSync(join(folder, 'postgres'), { recursive: true })

@@ -42,7 +42,7 @@ export const forgetProcess = (home: Home, name: string): void => remove(home.fil
 
 /** Every recorded process of this home, running or not. */
 export function recordedProcesses(home: Home): ProcessRecord[] {
-  const folder = home.file('pids', '.')
+  const folder = home.folder('pids')
   return readdirSync(folder)
     .filter((file) => file.endsWith('.json'))
     .map((file) => readJson<ProcessRecord>(home.file('pids', file)))
@@ -50,7 +50,7 @@ export function recordedProcesses(home: Home): ProcessRecord[] {
 }
 
 /** Signals the process and the group it leads; it is no error when it has gone. */
-export function signal(pid: number, name: NodeJS.Signals): void {
+export function signalProcess(pid: number, name: NodeJS.Signals): void {
   for (const target of [-pid, pid]) {
     try {
       process.kill(target, name)
@@ -64,10 +64,10 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 /** Stops a recorded process: its own signal first, SIGKILL after `patienceMs`. Returns when it has gone. */
 export async function endProcess(record: ProcessRecord, patienceMs: number): Promise<void> {
   if (!isAlive(record)) return
-  signal(record.pid, record.stopSignal)
+  signalProcess(record.pid, record.stopSignal)
   const deadline = performance.now() + patienceMs
   while (isAlive(record)) {
-    if (performance.now() > deadline) signal(record.pid, 'SIGKILL')
+    if (performance.now() > deadline) signalProcess(record.pid, 'SIGKILL')
     await sleep(20)
   }
 }

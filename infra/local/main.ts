@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { loadEnvFile } from 'node:process'
+import { root } from './home.ts'
+import { Refusal } from './progress.ts'
+
+// Each command is loaded only when it is asked for: `status` must not wait for what `up` needs.
+const commands: Record<string, (args: string[]) => Promise<number>> = {
+  up: async (args) => (await import('./up.ts')).up(args),
+  down: async () => (await import('./down.ts')).down(),
+  status: async (args) => (await import('./status.ts')).status(args),
+  test: async (args) => (await import('./test.ts')).test(args),
+  verify: async () => (await import('./verify.ts')).verify(),
+  e2e: async (args) => (await import('./e2e.ts')).e2e(args),
+  chaos: async (args) => (await import('./e2e.ts')).chaos(args),
+  bench: async (args) => (await import('./e2e.ts')).bench(args),
+  gen: async () => (await import('./gen.ts')).gen(),
+  tenant: async (args) => (await import('./tenant.ts')).tenant(args),
+  reset: async () => (await import('./reset.ts')).reset(),
+}
+
+const [name = '', ...args] = process.argv.slice(2)
+const command = commands[name]
+if (!command) {
+  process.stderr.write(`meridian: unknown command: ${name}\n`)
+  process.exit(64)
+}
+// `up` and `test` have things to stop first and say so themselves; the others just end.
+if (name !== 'up' && name !== 'test') {
+  process.on('SIGINT', () => process.exit(130))
+  process.on('SIGTERM', () => process.exit(143))
+}
+enableCompileCache(join(root, 'node_modules/.cache/node'))
+const settings = join(root, '.env')
+if (existsSync(settings)) loadEnvFile(settings)
+try {
+  process.exitCode = await command(args)
+} catch (error) {
+  process.stderr.write(`meridian: ${error instanceof Refusal ? error.message : String((error as Error).stack)}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,78 @@
+import { readJson } from './home.ts'
+
+/** What a suite of tests came to. */
+export interface SuiteReport {
+  passed: number
+  skipped: number
+  failures: Failure[]
+}
+
+export interface Failure {
+  name: string
+  message: string
+}
+
+interface VitestJson {
+  numPassedTests: number
+  numPendingTests: number
+  testResults: {
+    name: string
+    status: string
+    message?: string
+    assertionResults: { fullName: string; status: string; failureMessages?: string[] }[]
+  }[]
+}
+
+/** Reads what vitest's JSON reporter wrote; undefined when it wrote nothing. A file that can't be loaded is a failure. */
+export function readVitestReport(file: string): SuiteReport | undefined {
+  const json = readJson<VitestJson>(file)
+  if (!json) return undefined
+  const failures = json.testResults.flatMap((result) => {
+    const tests = result.assertionResults.filter(({ status }) => status === 'failed')
+    if (tests.length === 0 && result.status === 'failed') return [{ name: result.name, message: result.message ?? '' }]
+    return tests.map(({ fullName, failureMessages = [] }) => ({ name: fullName, message: failureMessages.join('\n') }))
+  })
+  return { passed: json.numPassedTests, skipped: json.numPendingTests, failures }
+}
+
+interface PlaywrightSuite {
+  suites?: PlaywrightSuite[]
+  specs?: { title: string; file: string; tests: { results: { error?: { message?: string } }[]; status: string }[] }[]
+}
+interface PlaywrightJson extends PlaywrightSuite {
+  stats: { expected: number; skipped: number; unexpected: number; flaky: number }
+  errors: { message?: string }[]
+}
+
+/** Reads what Playwright's JSON reporter wrote. A flaky test is a failure: it failed. */
+export function readPlaywrightReport(file: string): SuiteReport | undefined {
+  const json = readJson<PlaywrightJson>(file)
+  if (!json) return undefined
+  const specs = (suite: PlaywrightSuite): NonNullable<PlaywrightSuite['specs']> => [
+    ...(suite.specs ?? []),
+    ...(suite.suites ?? []).flatMap(specs),
+  ]
+  const failures = specs(json).flatMap(({ title, file: source, tests }) =>
+    tests
+      .filter(({ status }) => status === 'unexpected' || status === 'flaky')
+      .map(({ results }) => ({
+        name: `${source} > ${title}`,
+        message: results.map(({ error }) => error?.message ?? '').find(Boolean) ?? '',
+      })),
+  )
+  const broken = json.errors.map(({ message = '' }) => ({ name: 'playwright', message }))
+  return { passed: json.stats.expected, skipped: json.stats.skipped, failures: [...failures, ...broken] }
+}
+
+/** Reads the last line `N passed, N failed` of a program that sums up itself, and the lines that name failures. */
+export function readSummaryLine(output: string): SuiteReport | undefined {
+  const lines = output.trimEnd().split('\n')
+  const [, passed, failed] = /^(\d+) passed, (\d+) failed$/.exec(lines.at(-1)?.trim() ?? '') ?? []
+  if (passed === undefined) return undefined
+  const named = lines.filter((line) => /^\s*(FAILED|failed|FAIL|not ok|✗)\b/.test(line)).map((line) => line.trim())
+  const failures = Array.from({ length: Number(failed) }, (_, index) => ({
+    name: named[index] ?? 'a test that its program does not name',
+    message: '',
+  }))
+  return { passed: Number(passed), skipped: 0, failures }
+}
