@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { endChild, freePort, pidOf } from './program.ts'
@@ -15,7 +15,7 @@ export interface Stack {
   /** What sees every tenant's rows; `database` is created when it is not there. */
   databaseUrl(database?: string): string
   readonly redisUrl: string
-  /** The pids of the running processes whose name starts with `name`, in the order of their names. */
+  /** The pid of the running process of this name, or nothing: `api`, `engine`, `executor`, `postgres`, `redis`, ... */
   pids(name: string): number[]
   /** The environment of a running process of this stack. */
   environment(name: string): Record<string, string>
@@ -128,13 +128,10 @@ async function startLike(
 }
 
 function runningPids(home: string, name: string): number[] {
-  const folder = join(home, 'pids')
-  if (!existsSync(folder)) return []
-  return readdirSync(folder)
-    .filter((file) => file.startsWith(name) && file.endsWith('.json'))
-    .sort()
-    .map((file) => readJson<{ pid: number }>(join(folder, file)).pid)
-    .filter((pid) => existsSync(`/proc/${pid}`))
+  const file = join(home, 'pids', `${name}.json`)
+  if (!existsSync(file)) return []
+  const { pid } = readJson<{ pid: number }>(file)
+  return existsSync(`/proc/${pid}`) ? [pid] : []
 }
 
 /** Runs `./meridian` to its end and returns what it printed; throws with its output when it fails. */
