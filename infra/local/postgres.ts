@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto'
-import { chownSync, cpSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 import { runCommand } from './command.ts'
@@ -90,20 +99,20 @@ const elsewhere = (home: Home): string =>
 
 async function findPlace(home: Home): Promise<Place> {
   const binaries = binariesFolder()
-  const dataDirectory = home.file('postgres')
-  if (!isRoot()) return { binaries, dataDirectory, user: undefined }
+  const here = { binaries, dataDirectory: join(home.folder(), 'postgres') }
+  if (!isRoot()) return { ...here, user: undefined }
   const user = await postgresUser()
-  mkdirSync(dataDirectory, { recursive: true })
-  chownSync(dataDirectory, user.uid, user.gid)
-  if ((await canRun(binaries, user)) && (await canEnter(dataDirectory, user))) return { binaries, dataDirectory, user }
+  if ((await canRun(binaries, user)) && (await canEnter(home.path, user))) return { ...here, user }
   const folder = elsewhere(home)
   const copied = join(folder, 'native')
-  if (!existsSync(join(folder, 'postgres', 'PG_VERSION'))) {
+  if (!existsSync(folder)) {
     say(`  the user postgres can't enter ${home.path} or ${root}: Postgres keeps its data in ${folder}`)
   }
-  if (!existsSync(copied)) cpSync(dirname(binaries), copied, { recursive: true, verbatimSymlinks: true })
-  mkdirSync(join(folder, 'postgres'), { recursive: true })
-  chownSync(join(folder, 'postgres'), user.uid, user.gid)
+  mkdirSync(folder, { recursive: true })
+  if (!existsSync(copied)) {
+    cpSync(dirname(binaries), `${copied}.new`, { recursive: true, verbatimSymlinks: true })
+    renameSync(`${copied}.new`, copied)
+  }
   return { binaries: join(copied, 'bin'), dataDirectory: join(folder, 'postgres'), user }
 }
 
@@ -138,21 +147,23 @@ const canRun = async (binaries: string, user: { uid: number; gid: number }): Pro
 const canEnter = async (folder: string, user: { uid: number; gid: number }): Promise<boolean> =>
   (await runCommand('/bin/sh', ['-c', 'cd "$0"', folder], { user, cwd: '/' })).ok
 
+/** Makes the cluster beside its place and moves it there when it is whole: an interrupted one is never used. */
 async function initialise(place: Place, secrets: Secrets['postgres']): Promise<void> {
+  const draft = { ...place, dataDirectory: `${place.dataDirectory}.new` }
   const passwordFile = `${place.dataDirectory}.password`
+  remove(draft.dataDirectory)
+  mkdirSync(draft.dataDirectory, { mode: 0o700 })
   writeFileSync(passwordFile, secrets.superuser, { mode: 0o600 })
-  if (place.user) chownSync(passwordFile, place.user.uid, place.user.gid)
+  const { user } = place
+  if (user) for (const path of [draft.dataDirectory, passwordFile]) chownSync(path, user.uid, user.gid)
   try {
-    await run(place, 'initdb', [
-      ...['--pgdata', place.dataDirectory, '--username', superuser, '--pwfile', passwordFile],
+    await run(draft, 'initdb', [
+      ...['--pgdata', draft.dataDirectory, '--username', superuser, '--pwfile', passwordFile],
       ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--locale', 'C'],
       ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--no-instructions'],
     ])
-    await createRoles(place, secrets)
-  } catch (error) {
-    // A half-made cluster would be taken for a whole one the next time.
-    remove(place.dataDirectory)
-    throw error
+    await createRoles(draft, secrets)
+    renameSync(draft.dataDirectory, place.dataDirectory)
   } finally {
     remove(passwordFile)
   }
