@@ -68,6 +68,13 @@ export const readProjectEvents = (ctx: Ctx, after: string, limit: number): Promi
     return rows.map(toEvent)
   })
 
+/** Where a live reader of a project starts: everything before is settled, nothing after it is missed. */
+export const startPosition = (ctx: Ctx): Promise<string> =>
+  withRead(ctx, async (tx) => {
+    const rows = await runNamed<[string]>(tx.client, 'start_position', 'select pg_snapshot_xmin(pg_current_snapshot())::text', [])
+    return `${rows[0]?.[0] ?? '0'}-0`
+  })
+
 /** All events about one thing, oldest first. */
 export const listEventsAbout = (ctx: Ctx, subject: Uuid, limit = 200): Promise<StoredEvent[]> =>
   withRead(ctx, async (tx) => {
