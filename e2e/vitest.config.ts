@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'units', include: ['faults/**/*.test.ts', 'bench/**/*.test.ts'] } },
+      { test: { name: 'units', include: ['faults/**/*.test.ts', 'bench/**/*.test.ts'], testTimeout: 20_000 } },
       {
         test: {
           name: 'flows',
