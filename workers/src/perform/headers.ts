@@ -1,0 +1,103 @@
+import { toWireId, type Uuid } from '@meridian/core/kernel/ids'
+
+/** What every attempt tells its target about itself. */
+export interface AttemptIdentity {
+  runId: Uuid
+  /** 1 for the first try. */
+  attempt: number
+  fence: number
+  /** The instant of the run's schedule, which no retry moves; `null` for a run without one. */
+  nominalAtMs: number | null
+  dueAtMs: number
+}
+
+/** The headers of one request, names and values in turn: what Meridian adds, and what the tenant asked for. */
+export interface AttemptHeaders {
+  own: string[]
+  tenant: string[]
+}
+
+// What a tenant may set instead of us.
+const replaceable = new Set([
+  'idempotency-key',
+  'traceparent',
+  'user-agent',
+  'accept',
+  'accept-encoding',
+  'content-type',
+])
+
+/** Makes the headers of one attempt. None of our own is a secret. */
+export function attemptHeaders(
+  identity: AttemptIdentity,
+  tenantHeaders: Readonly<Record<string, string>>,
+  hasBody: boolean,
+): AttemptHeaders {
+  const tenant: string[] = []
+  const replaced: string[] = []
+  for (const name of Object.keys(tenantHeaders)) {
+    tenant.push(name, tenantHeaders[name] ?? '')
+    const lowerCase = name.toLowerCase()
+    if (replaceable.has(lowerCase)) replaced.push(lowerCase)
+  }
+  const own = ownHeaders(identity, hasBody)
+  return { own: replaced.length === 0 ? own : withoutHeaders(own, (name) => replaced.includes(name)), tenant }
+}
+
+function ownHeaders({ runId, attempt, fence, nominalAtMs, dueAtMs }: AttemptIdentity, hasBody: boolean): string[] {
+  const id = toWireId('run', runId)
+  const dueAt = instant(dueAtMs)
+  // A run without a schedule has no other nominal instant than the one it is due at.
+  const nominalAt = nominalAtMs === null || nominalAtMs === dueAtMs ? dueAt : instant(nominalAtMs)
+  // biome-ignore format: names and values in pairs
+  const headers = [
+    'meridian-run-id', id,
+    'meridian-attempt', `${attempt}`,
+    'meridian-fence', `${fence}`,
+    'meridian-nominal-at', nominalAt,
+    'meridian-due-at', dueAt,
+    'idempotency-key', id,
+    'traceparent', traceparent(runId, attempt),
+    'user-agent', 'Meridian/1',
+    'accept', '*/*',
+    // Bodies are kept as they come: a small one that unpacks into gigabytes stays small.
+    'accept-encoding', 'identity',
+  ]
+  if (hasBody) headers.push('content-type', 'application/json')
+  return headers
+}
+
+/**
+ * A W3C trace context that anyone can derive from a run: the trace is the run's UUID, the span is its random half with
+ * the attempt in its last 16 bits, so all attempts of a run are spans of one trace. Neither can be zero.
+ */
+export function traceparent(runId: Uuid, attempt: number): string {
+  const node = runId.slice(19, 23) + runId.slice(24)
+  const trace = runId.slice(0, 8) + runId.slice(9, 13) + runId.slice(14, 18) + node
+  return `00-${trace}-${node.slice(0, 12)}${(attempt % 0x1_0000).toString(16).padStart(4, '0')}-01`
+}
+
+let textSecond = Number.NaN
+let secondText = ''
+
+/** ISO 8601 with milliseconds. Neighbours mostly share their second, which is the dear part of the text. */
+function instant(ms: number): string {
+  const second = Math.floor(ms / 1_000)
+  if (second !== textSecond) {
+    secondText = new Date(second * 1_000).toISOString().slice(0, 20)
+    textSecond = second
+  }
+  return `${secondText}${Math.floor(ms - second * 1_000)
+    .toString()
+    .padStart(3, '0')}Z`
+}
+
+/** The headers but those whose name, in lower case, is dropped. */
+export function withoutHeaders(headers: string[], drops: (name: string) => boolean): string[] {
+  const kept: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? ''
+    if (!drops(name.toLowerCase())) kept.push(name, headers[index + 1] ?? '')
+  }
+  return kept
+}

@@ -1,0 +1,104 @@
+import type { AttemptOutcome, AttemptResponse } from '@meridian/core/run/outcome'
+import type { HttpMethod } from '@meridian/core/run/target'
+import type { Cancellation } from '../outbound/cancellation.ts'
+import type { ExchangeResult } from '../outbound/exchange.ts'
+import type { Outbound } from '../outbound.ts'
+import { type AttemptIdentity, attemptHeaders } from './headers.ts'
+import { followRedirect, type Hop, type Refusal, type Step } from './redirect.ts'
+import { type ResponseKeeping, storeBeyondInline } from './response.ts'
+import { retryAfterMs } from './retry.ts'
+
+/** One attempt of a run, its payload opened. */
+export interface HttpAttempt extends AttemptIdentity {
+  method: HttpMethod
+  url: string
+  headers: Readonly<Record<string, string>>
+  body: Buffer | null
+  /** For the whole attempt, redirects included. */
+  timeoutMs: number
+  cancellation?: Cancellation
+}
+
+const redirectsMax = 5
+const tooManyRedirects: Refusal = {
+  errorClass: 'too-many-redirects',
+  detail: `The target redirected more than ${redirectsMax} times.`,
+}
+
+/**
+ * Performs one attempt of a run over HTTP, following up to five redirects. Always resolves, at the latest a second
+ * after the timeout: a 2xx answer is a success, everything else a failure of a known class.
+ */
+export async function performHttp(
+  outbound: Outbound,
+  attempt: HttpAttempt,
+  keeping: ResponseKeeping,
+): Promise<AttemptOutcome> {
+  const startedAt = performance.now()
+  const leftMs = (): number => Math.max(0, attempt.timeoutMs - (performance.now() - startedAt))
+  const { method, url, body } = attempt
+  let hop: Hop = { method, url, body, headers: attemptHeaders(attempt, attempt.headers, body !== null) }
+  let sentAtMs: number | null = null
+  for (let redirects = 0; ; redirects++) {
+    const result = await send(outbound, hop, redirects === 0 ? attempt.timeoutMs : leftMs(), attempt, keeping)
+    sentAtMs ??= result.sentAtMs
+    const step = nextStep(hop, result)
+    if (step !== null && 'to' in step && redirects < redirectsMax) {
+      hop = step.to
+      continue
+    }
+    const failure = result.failure ?? (step === null ? null : 'to' in step ? tooManyRedirects : step.refusal)
+    const response = toAttemptResponse(result, redirects === 0 ? null : hop.url)
+    if (response !== null && response.body.length > keeping.inlineBytesMax)
+      await storeBeyondInline(response, attempt, keeping, leftMs())
+    return conclude(failure, result, response, { sentAtMs, durationMs: Math.round(performance.now() - startedAt) })
+  }
+}
+
+function send(
+  outbound: Outbound,
+  hop: Hop,
+  timeoutMs: number,
+  attempt: HttpAttempt,
+  keeping: ResponseKeeping,
+): Promise<ExchangeResult> {
+  const { method, url, body } = hop
+  const { own, tenant } = hop.headers
+  const headers = tenant.length === 0 ? own : own.concat(tenant)
+  return outbound.request(
+    { method, url, headers, body, timeoutMs, bodyBytesMax: keeping.keptBytesMax },
+    attempt.cancellation,
+  )
+}
+
+function nextStep(hop: Hop, { failure, response }: ExchangeResult): Step {
+  return failure !== null || response === null ? null : followRedirect(hop, response.status, response.headers.location)
+}
+
+function toAttemptResponse({ response }: ExchangeResult, redirectedTo: string | null): AttemptResponse | null {
+  if (response === null) return null
+  const { status, headers, body, truncated } = response
+  return { status, headers, body, truncated, storedAs: null, redirectedTo }
+}
+
+function conclude(
+  failure: Refusal | null,
+  { sendMs, firstByteMs, connection }: ExchangeResult,
+  response: AttemptResponse | null,
+  { sentAtMs, durationMs }: { sentAtMs: number | null; durationMs: number },
+): AttemptOutcome {
+  // A kept connection cost nothing; without a connection there is nothing to tell.
+  const none = sendMs === null ? null : 0
+  const phases = { sendMs, dnsMs: connection?.dnsMs ?? none, connectMs: connection?.connectMs ?? none, firstByteMs }
+  const httpStatus = response?.status ?? 0
+  const facts = { durationMs, sentAtMs, phases, httpStatus: httpStatus || null, response, retryAfterMs: null }
+  if (failure !== null) return { ...facts, status: 'failed', errorClass: failure.errorClass, detail: failure.detail }
+  if (httpStatus >= 200 && httpStatus < 300) return { ...facts, status: 'succeeded' }
+  return {
+    ...facts,
+    status: 'failed',
+    errorClass: 'http-status',
+    detail: `The target answered ${httpStatus}.`,
+    retryAfterMs: response && retryAfterMs(response.headers, Date.now()),
+  }
+}
