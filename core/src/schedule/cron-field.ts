@@ -36,6 +36,9 @@ export interface CronField {
 /** What is wrong with a field, in words that follow the field's name. */
 export class CronFieldError extends Error {}
 
+/** The last value that is not another name of the first: Sunday is 0 and 7. */
+const lastValue = (rule: FieldRule): number => (rule.label === 'day-of-week' ? 6 : rule.max)
+
 const quote = (text: string): string => `"${text.length > 24 ? `${text.slice(0, 24)}…` : text}"`
 
 function parseValue(text: string, rule: FieldRule): number {
@@ -57,7 +60,7 @@ function parseRange(text: string, rule: FieldRule): { from: number; to: number }
 }
 
 function parseStep(text: string, rule: FieldRule): number {
-  const size = rule.max - rule.min + (rule.label === 'day-of-week' ? 0 : 1)
+  const size = lastValue(rule) - rule.min + 1
   const step = /^[0-9]+$/.test(text) ? Number(text) : 0
   if (step < 1 || step > size)
     throw new CronFieldError(`the step ${quote(`/${text}`)} is not a number from 1 to ${size}`)
@@ -104,9 +107,8 @@ export function parseField(text: string, rule: FieldRule): CronField {
 
 /** The values of a range in its own order, which may pass the end of the field and go on at its start. */
 export function expandRange(item: { from: number; to: number; step?: number }, rule: FieldRule): number[] {
-  const isWeek = rule.label === 'day-of-week'
-  const size = isWeek ? 7 : rule.max - rule.min + 1
-  const from = isWeek && item.to < item.from ? item.from % 7 : item.from
+  const size = lastValue(rule) - rule.min + 1
+  const from = item.to < item.from && item.from > lastValue(rule) ? rule.min : item.from
   const length = item.to >= from ? item.to - from : item.to + size - from
   const values: number[] = []
   for (let passed = 0; passed <= length; passed += item.step ?? 1)
@@ -119,21 +121,22 @@ export function fieldValues(field: CronField, rule: FieldRule): number[] {
   const values = field.items.flatMap((item) => {
     if (item.kind === 'range') return expandRange(item, rule)
     if (item.kind !== 'star') return []
-    const last = rule.label === 'day-of-week' ? 6 : rule.max
-    return expandRange({ from: rule.min, to: last, step: item.step }, rule)
+    return expandRange({ from: rule.min, to: lastValue(rule), step: item.step }, rule)
   })
   return [...new Set(values)].sort((a, b) => a - b)
 }
 
 /** The field as croner reads it: numbers only, wrapped ranges written out. */
 export function toCroner(field: CronField, rule: FieldRule): string {
+  if (isFree(field)) return '*'
   return field.items.map((item) => itemToCroner(item, rule)).join(',')
 }
 
 function itemToCroner(item: CronItem, rule: FieldRule): string {
   switch (item.kind) {
     case 'star':
-      return item.step === 1 ? '*' : `*/${item.step}`
+      // Spelled out, because croner takes the `*` of `L,*` for a day field that does not restrict.
+      return `${rule.min}-${lastValue(rule)}/${item.step}`
     case 'range':
       if (item.from >= item.to) return expandRange(item, rule).join(',')
       return item.step === 1 ? `${item.from}-${item.to}` : `${item.from}-${item.to}/${item.step}`

@@ -2,11 +2,8 @@ import { type CronExpression, valuesOf } from './cron.ts'
 import { expandRange, type FieldName, fieldRules, isFree } from './cron-field.ts'
 import { listWords, ordinal, spanWords, timeWords } from './words.ts'
 
-const months = [
-  ...['January', 'February', 'March', 'April', 'May', 'June'],
-  ...['July', 'August', 'September', 'October', 'November', 'December'],
-]
-const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
+const months = 'January February March April May June July August September October November December'.split(' ')
+const weekdays = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
 
 /** More times of day than this are told as a pattern instead of one by one. */
 const listedMax = 4

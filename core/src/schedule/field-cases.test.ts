@@ -9,8 +9,8 @@ const instant = (text: string) => Temporal.Instant.from(text)
 /** Answers every case in a process of its own, so that its time zone is really another one. */
 function answersUnder(tz: string): { offsetMinutes: number; answers: string[][] } {
   const program = `
-    const { fieldCases } = await import('${new URL('field-cases.ts', import.meta.url)}')
-    const { nextOccurrences } = await import('${new URL('occurrences.ts', import.meta.url)}')
+    const { fieldCases } = await import('${import.meta.resolve('./field-cases.ts')}')
+    const { nextOccurrences } = await import('${import.meta.resolve('./occurrences.ts')}')
     const answers = fieldCases.map(({ cron, timezone, gap, fold, after, expected }) =>
       nextOccurrences({ type: 'cron', cron, timezone, gap, fold }, Temporal.Instant.from(after), expected.length)
         .map((occurrence) => occurrence.nominalAt.toString()))
@@ -65,7 +65,10 @@ describe('cases in other words', () => {
     const started = process.cpuUsage()
     const parsed = parseSchedule({ type: 'cron', cron, timezone: 'UTC' })
     const { user, system } = process.cpuUsage(started)
-    expect(parsed).toMatchObject({ ok: false, problems: [{ pointer: '/cron', detail: expect.stringMatching(/^day-of-month: no month/) }] })
+    expect(parsed).toMatchObject({
+      ok: false,
+      problems: [{ pointer: '/cron', detail: expect.stringMatching(/^day-of-month: no month/) }],
+    })
     expect((user + system) / 1000).toBeLessThan(50)
   })
 

@@ -20,9 +20,9 @@ export interface Hit {
 
 // The rarest date there is, 29 February on a given weekday, comes at least every 40 years; a rule that a
 // gap swallows each time would otherwise be searched for ever.
-const horizonMs = 100 * 366 * 86_400_000
+const horizonMs = 50 * 366 * 86_400_000
 
-/** The first instant of a rule strictly after `afterMs`; `undefined` when it has none within a century. */
+/** The first instant of a rule strictly after `afterMs`; `undefined` when it has none within 50 years. */
 export function nextHit({ rule, zone, clock }: ZonedRule, afterMs: number): Hit | undefined {
   let span = zone.spanAt(afterMs)
   for (;;) {
