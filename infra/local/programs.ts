@@ -97,5 +97,5 @@ export const consoleProgram = (stack: Stack): ProcessSpec => ({
     // A stream of live updates never ends by itself.
     SHUTDOWN_TIMEOUT: '1',
   },
-  isReady: () => answers(`${stack.urls.console}/login`),
+  isReady: () => answers(`${stack.urls.console}/healthz`),
 })

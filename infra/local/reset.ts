@@ -1,5 +1,4 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Home, openHome, remove } from './home.ts'
 import { removePostgres } from './postgres.ts'
 import { Refusal, say } from './progress.ts'
@@ -18,8 +17,9 @@ export async function reset(): Promise<number> {
 
 // MERIDIAN_HOME may name anything, and this removes all of it.
 function assertHome(home: Home): void {
-  const isForeign =
-    existsSync(home.path) && readdirSync(home.path).length > 0 && !existsSync(join(home.path, 'ports.json'))
-  if (isForeign)
+  const entries = existsSync(home.path) ? readdirSync(home.path) : []
+  const isOurs = ['ports.json', 'supervisor.json', 'logs'].some((name) => entries.includes(name))
+  if (entries.length > 0 && !isOurs) {
     throw new Refusal(`${home.path} does not look like something that ./meridian made; nothing was removed`)
+  }
 }

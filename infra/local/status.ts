@@ -31,7 +31,7 @@ export async function readStatus(home: Home): Promise<Status> {
   const supervisor = findSupervisor(home)
   const urls: Partial<StackUrls> = supervisor?.urls ?? {}
   const secrets = readSecrets(home)
-  const doors = [`${urls.api}/ready`, `${urls.console}/login`]
+  const doors = [`${urls.api}/ready`, `${urls.console}/healthz`]
   return {
     ready: supervisor?.ready === true && (await Promise.all(doors.map(answers))).every(Boolean),
     urls,
