@@ -8,7 +8,9 @@ export async function ensurePartitions(pool: Pool, weeksAhead: number): Promise<
 
 /** Drops whole weeks that ended before an instant; inputs of runs that are still open are kept. Returns their names. */
 export async function dropPartitions(pool: Pool, before: Date): Promise<string[]> {
-  const rows = await runNamed<[string[]]>(pool, 'drop_partitions', 'select drop_partitions($1::date)', [before.toISOString().slice(0, 10)])
+  const rows = await runNamed<[string[]]>(pool, 'drop_partitions', 'select drop_partitions($1::date)', [
+    before.toISOString().slice(0, 10),
+  ])
   return rows[0]?.[0] ?? []
 }
 
@@ -16,7 +18,9 @@ const weekly = ['occurrences', 'inputs', 'runs', 'attempts', 'run_logs', 'events
 
 /** Weekly tables with rows outside every partition made ahead: a sign that the janitor was away too long. */
 export async function findOverflow(pool: Pool): Promise<string[]> {
-  const probes = weekly.map((table) => `select '${table}' where exists (select from ${table} where tableoid = '${table}_default'::regclass)`)
+  const probes = weekly.map(
+    (table) => `select '${table}' where exists (select from ${table} where tableoid = '${table}_default'::regclass)`,
+  )
   const rows = await runNamed<[string]>(pool, 'find_overflow', probes.join(' union all '), [])
   return rows.map((row) => row[0])
 }
@@ -61,5 +65,10 @@ export async function forgetFarInputs(pool: Pool, days: number, limit: number): 
 
 /** Takes executors off the list that have been silent for a day. */
 export async function forgetExecutors(pool: Pool): Promise<void> {
-  await runNamed(pool, 'forget_executors', "delete from executors where seen_at < clock_timestamp() - interval '1 day'", [])
+  await runNamed(
+    pool,
+    'forget_executors',
+    "delete from executors where seen_at < clock_timestamp() - interval '1 day'",
+    [],
+  )
 }

@@ -10,6 +10,7 @@ export const errorClasses = [
   'dns-failed',
   'too-many-redirects',
   'cancelled',
+  'unreadable',
 ] as const
 export type ErrorClass = (typeof errorClasses)[number]
 

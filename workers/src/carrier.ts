@@ -1,0 +1,66 @@
+import type { Admitted } from '@meridian/core/run/admit'
+import { parcelQueue } from '@meridian/core/run/wake'
+import { Queue, Worker } from 'bullmq'
+import { Redis } from 'ioredis'
+import type { RedisTarget } from './redis.ts'
+
+/** One BullMQ job: runs of one pool, by id, fence and due instant. Nothing of a tenant's. */
+export interface Parcel {
+  runs: Admitted[]
+}
+
+/** The conveyor belt's near end. */
+export interface Carrier {
+  isReady(): boolean
+  send(parcels: Admitted[][]): Promise<void>
+  close(): Promise<void>
+}
+
+const prefix = 'meridian'
+
+/** BullMQ carries; it never schedules, delays or retries. A parcel is gone once it was handed over. */
+export function createCarrier(redis: RedisTarget, poolId: number, onError: (error: Error) => void): Carrier {
+  // A carrier that is away must say so at once; what it can't take stays in the database.
+  const connection = new Redis({ ...redis, maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: 2_000 })
+  connection.on('error', onError)
+  const queue = new Queue<Parcel, void, 'parcel'>(parcelQueue(poolId), {
+    prefix,
+    connection,
+    skipMetasUpdate: true,
+    defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
+  })
+  queue.on('error', onError)
+  return {
+    isReady: () => connection.status === 'ready',
+    async send(parcels) {
+      await queue.addBulk(parcels.map((runs) => ({ name: 'parcel' as const, data: { runs } })))
+    },
+    async close() {
+      await queue.close()
+      // BullMQ leaves a connection that it was given to whoever gave it.
+      connection.disconnect()
+    },
+  }
+}
+
+/**
+ * The far end: hands parcels to an executor. `take` resolves when the runs are claimed and there is room for more;
+ * from the claim on the lease in Postgres is the safety net, so a stalled parcel is never given twice.
+ */
+export function createParcelWorker(
+  redis: RedisTarget,
+  poolId: number,
+  take: (parcel: Parcel) => Promise<void>,
+  options: { concurrency: number; onError: (error: Error) => void },
+): Worker<Parcel, void, 'parcel'> {
+  const worker = new Worker<Parcel, void, 'parcel'>(parcelQueue(poolId), (job) => take(job.data), {
+    prefix,
+    connection: { ...redis, maxRetriesPerRequest: null },
+    concurrency: options.concurrency,
+    maxStalledCount: 0,
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+  })
+  worker.on('error', options.onError)
+  return worker
+}

@@ -1,0 +1,34 @@
+/** This process's idea of the database's clock, kept right by every answer that carries it. */
+export class DatabaseClock {
+  #offsetMs = 0
+  #uncertaintyMs = Number.POSITIVE_INFINITY
+  #takenAtMs = 0
+
+  /** Monotonic with fractions, so that neither steps of the wall clock nor rounding make a run early. */
+  static localMs(): number {
+    return performance.timeOrigin + performance.now()
+  }
+
+  /** The database's clock now, epoch milliseconds. */
+  nowMs(): number {
+    return DatabaseClock.localMs() + this.#offsetMs
+  }
+
+  /** What this process's wall clock (`Date.now()`) showed at an instant of the database's clock, and back. */
+  fromWallMs(wallMs: number): number {
+    return wallMs + (DatabaseClock.localMs() - Date.now()) + this.#offsetMs
+  }
+
+  /**
+   * Learns from an answer: the database read its clock somewhere between the question and the answer. The most certain
+   * sample wins, and none is believed for longer than a minute, because clocks drift.
+   */
+  observe(askedAtMs: number, answeredAtMs: number, databaseMs: number): void {
+    const uncertaintyMs = (answeredAtMs - askedAtMs) / 2
+    if (uncertaintyMs >= this.#uncertaintyMs && answeredAtMs - this.#takenAtMs < 60_000) return
+    // The answer's clock was read late in the statement; assuming the earliest possible instant would make us early.
+    this.#offsetMs = databaseMs - answeredAtMs
+    this.#uncertaintyMs = uncertaintyMs
+    this.#takenAtMs = answeredAtMs
+  }
+}

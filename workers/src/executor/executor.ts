@@ -1,0 +1,241 @@
+import type { Pool } from '@meridian/core/db/client'
+import type { Uuid } from '@meridian/core/kernel/ids'
+import type { Log } from '@meridian/core/kernel/log'
+import { type Admitted, announceExecutor, retireExecutor } from '@meridian/core/run/admit'
+import { type Claimed, claimRuns, handBack, renewLeases } from '@meridian/core/run/claim'
+import type { KeyRing } from '@meridian/core/secret/key-ring'
+import { Cancellation } from '../outbound/cancellation.ts'
+import type { Outbound } from '../outbound.ts'
+import type { ResponseKeeping } from '../perform/response.ts'
+import type { ExecutorMetrics } from './executor-metrics.ts'
+import { DatabaseClock } from './database-clock.ts'
+import { perform, type Performed } from './perform-run.ts'
+import { Recorder } from './recorder.ts'
+import { Requests } from './requests.ts'
+
+export interface ExecutorOptions {
+  id: Uuid
+  engine: Pool
+  keyRing: KeyRing
+  outbound: Outbound
+  keeping: ResponseKeeping
+  poolId: number
+  /** Runs performed at once. */
+  capacity: number
+  log: Log
+  metrics: ExecutorMetrics
+  /** Slots came free: a dispatcher with a backlog wants to know. */
+  onFreed(): void
+  /** A run is due in so many milliseconds: the dispatcher may have to look earlier than it planned. */
+  onRetry(delayMs: number): void
+}
+
+/** A run this executor holds the lease of. */
+interface Held {
+  run: Claimed
+  cancellation: Cancellation
+  claimedAtMs: number
+  state: 'waiting' | 'performing' | 'recording'
+}
+
+const claimMax = 1_000
+/** Claimed runs kept at hand, so that performing outlasts the next claim. */
+const bufferMin = 600
+const renewEveryMs = 5_000
+const recordBacklogMax = 4_000
+
+/**
+ * Claims what the carrier brings, performs it at its instant, and records how it went. It counts runs, not parcels, and
+ * keeps no transaction open while it performs.
+ */
+export class Executor {
+  readonly #options: ExecutorOptions
+  readonly #clock = new DatabaseClock()
+  readonly #requests: Requests
+  readonly #recorder: Recorder
+  readonly #held = new Map<Uuid, Held>()
+  /** Runs whose instant has come, first come first served. */
+  #queue: Held[] = []
+  #queueHead = 0
+  #performing = 0
+  #finished = 0
+  #rate = 0
+  #rateAtMs = performance.now()
+  #unclaimed: { runs: Admitted[]; done: () => void }[] = []
+  #isClaiming = false
+  #roomWaiters: (() => void)[] = []
+  #isStopping = false
+  #idleWaiters: (() => void)[] = []
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options
+    this.#requests = new Requests(options.engine, options.keyRing)
+    this.#recorder = new Recorder({
+      ...options,
+      executorId: options.id,
+      onRecorded: (ids) => {
+        for (const id of ids) this.#held.delete(id)
+        this.#finished += ids.length
+        options.onFreed()
+        this.#pump()
+      },
+    })
+  }
+
+  get running(): number {
+    return this.#held.size
+  }
+
+  /** Takes a parcel: resolves once its runs are claimed and there is room for more. */
+  async take(runs: Admitted[]): Promise<void> {
+    await new Promise<void>((done) => {
+      this.#unclaimed.push({ runs, done })
+      void this.#claim()
+    })
+    while (!this.#isStopping && this.#backlog > Math.max(bufferMin, this.#options.capacity)) {
+      await new Promise<void>((resolve) => this.#roomWaiters.push(resolve))
+    }
+  }
+
+  get #backlog(): number {
+    return this.#queue.length - this.#queueHead
+  }
+
+  // One claim at a time, of all parcels that came meanwhile: under load claims grow, alone they are prompt.
+  async #claim(): Promise<void> {
+    if (this.#isClaiming) return
+    this.#isClaiming = true
+    while (this.#unclaimed.length > 0) {
+      let count = 0
+      let parcels = 0
+      while (parcels < this.#unclaimed.length && (parcels === 0 || count + (this.#unclaimed[parcels]?.runs.length ?? 0) <= claimMax)) {
+        count += this.#unclaimed[parcels++]?.runs.length ?? 0
+      }
+      const batch = this.#unclaimed.splice(0, parcels)
+      try {
+        const askedAtMs = DatabaseClock.localMs()
+        const claim = await claimRuns(this.#options.engine, this.#options.poolId, this.#options.id, batch.flatMap((parcel) => parcel.runs))
+        if (claim.runs.length > 0) this.#clock.observe(askedAtMs, DatabaseClock.localMs(), claim.nowMs)
+        for (const run of claim.runs) this.#accept(run)
+      } catch (error) {
+        // Not claimed, or claimed unheard: either way the reaper gives them out again.
+        this.#options.log.warn({ err: error, runs: count }, 'could not claim runs')
+      }
+      for (const parcel of batch) parcel.done()
+    }
+    this.#isClaiming = false
+  }
+
+  #accept(run: Claimed): void {
+    const held: Held = { run, cancellation: new Cancellation(), claimedAtMs: performance.now(), state: 'waiting' }
+    this.#held.set(run.id, held)
+    this.#arm(held)
+  }
+
+  // The last timer before the instant: rounded up and asked again, so that it is never early.
+  #arm(held: Held): void {
+    const waitMs = held.run.dueAtMs - this.#clock.nowMs()
+    if (waitMs > 0) {
+      setTimeout(() => this.#arm(held), Math.min(Math.ceil(waitMs), 3_600_000))
+      return
+    }
+    this.#queue.push(held)
+    this.#pump()
+  }
+
+  #pump(): void {
+    while (
+      this.#performing < this.#options.capacity && this.#backlog > 0 && !this.#isStopping && this.#recorder.backlog < recordBacklogMax
+    ) {
+      const held = this.#queue[this.#queueHead++]
+      if (held !== undefined && !held.cancellation.cancelled) void this.#perform(held)
+    }
+    if (this.#queueHead > 1_024 && this.#queueHead * 2 > this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#queueHead)
+      this.#queueHead = 0
+    }
+    if (this.#backlog < Math.max(bufferMin, this.#options.capacity)) for (const resolve of this.#roomWaiters.splice(0)) resolve()
+  }
+
+  async #perform(held: Held): Promise<void> {
+    this.#performing++
+    held.state = 'performing'
+    try {
+      const performed = await perform(held.run, held.cancellation, this.#options, this.#requests, this.#clock)
+      if (held.cancellation.cancelled) this.#held.delete(held.run.id)
+      else this.#record(held, performed)
+    } catch (error) {
+      // A bug, not an outcome. The lease runs out and the run is tried again.
+      this.#options.log.error({ err: error, runId: held.run.id, tenantId: held.run.tenantId }, 'performing a run threw')
+      this.#held.delete(held.run.id)
+    } finally {
+      this.#performing--
+      if (this.#performing === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
+      this.#pump()
+    }
+  }
+
+  #record(held: Held, performed: Performed): void {
+    held.state = 'recording'
+    this.#options.metrics.observe(performed)
+    this.#recorder.add(performed)
+  }
+
+  /** Stops an attempt: its run was cancelled, or belongs to somebody else by now. */
+  cancel(id: Uuid, fence?: number): void {
+    const held = this.#held.get(id)
+    if (held === undefined || held.state === 'recording' || (fence !== undefined && held.run.fence !== fence)) return
+    held.cancellation.cancel()
+    if (held.state === 'waiting') this.#held.delete(id)
+  }
+
+  /** Prolongs the leases of runs held for a while, and stops those that were lost. */
+  async renew(): Promise<void> {
+    const before = performance.now() - renewEveryMs + 1_000
+    // A row whose record is in flight is left alone: touching it would make the guarded delete miss it.
+    const old = [...this.#held.values()].filter((held) => held.state !== 'recording' && held.claimedAtMs < before)
+    if (old.length === 0) return
+    const kept = await renewLeases(this.#options.engine, this.#options.poolId, old.map((held) => held.run))
+    for (const { run } of old) if (!kept.has(run.id)) this.cancel(run.id, run.fence)
+  }
+
+  /** Tells dispatchers what this executor can take. */
+  async announce(): Promise<void> {
+    const nowMs = performance.now()
+    const seconds = (nowMs - this.#rateAtMs) / 1_000
+    if (seconds >= 0.2) {
+      const latest = this.#finished / seconds
+      // Quick to rise, slow to fall: a pause must not starve the next burst.
+      this.#rate = Math.max(latest, this.#rate * 0.7 + latest * 0.3)
+      this.#finished = 0
+      this.#rateAtMs = nowMs
+    }
+    const { engine, id, poolId, capacity } = this.#options
+    await announceExecutor(engine, { id, pool: poolId, capacity, running: this.#held.size, finishedPerSecond: this.#rate })
+  }
+
+  /**
+   * Goes down in order: takes nothing new, hands back what has not begun, waits up to `graceMs` for what has, records
+   * it, and leaves the rest to its leases.
+   */
+  async stop(graceMs: number): Promise<void> {
+    const { engine, id, poolId, log } = this.#options
+    this.#isStopping = true
+    for (const resolve of this.#roomWaiters.splice(0)) resolve()
+    await retireExecutor(engine, id).catch((error: unknown) => log.warn({ err: error }, 'could not retire'))
+    const waiting = [...this.#held.values()].filter((held) => held.state === 'waiting')
+    for (const held of waiting) held.cancellation.cancel()
+    if (waiting.length > 0) {
+      await handBack(engine, poolId, waiting.map((held) => held.run)).catch((error: unknown) => log.warn({ err: error }, 'could not hand runs back'))
+    }
+    if (this.#performing > 0) {
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, graceMs)
+      })
+      await Promise.race([new Promise<void>((resolve) => this.#idleWaiters.push(resolve)), late])
+      clearTimeout(timer)
+    }
+    await this.#recorder.drain()
+  }
+}

@@ -1,0 +1,126 @@
+import type { Pool } from '@meridian/core/db/client'
+import type { Uuid } from '@meridian/core/kernel/ids'
+import type { Log } from '@meridian/core/kernel/log'
+import { type ExecutorLogLine, writeExecutorLogs } from '@meridian/core/run/logs'
+import { type EndRecord, type RetryRecord, recordEnds, recordRetries } from '@meridian/core/run/record'
+import { encodeResponse } from '@meridian/core/run/response-codec'
+import type { KeyRing } from '@meridian/core/secret/key-ring'
+import { Batcher } from './batcher.ts'
+import type { Performed } from './perform-run.ts'
+
+export interface RecorderOptions {
+  engine: Pool
+  keyRing: KeyRing
+  poolId: number
+  executorId: Uuid
+  log: Log
+  /** The runs are off this executor's hands: written, or found to be somebody else's. */
+  onRecorded(ids: Uuid[]): void
+  /** A next try is due in so many milliseconds, at the earliest. */
+  onRetry(delayMs: number): void
+}
+
+const batch = { size: 250, sizeMax: 500, waitMs: 20, inFlightMax: 2 }
+
+/** Writes how attempts went, in batches. Reports that came too late change nothing, and are counted in the log. */
+export class Recorder {
+  readonly #options: RecorderOptions
+  readonly #ends: Batcher<EndRecord>
+  readonly #retries: Batcher<RetryRecord>
+  readonly #lines: Batcher<ExecutorLogLine>
+  #sealing = 0
+
+  constructor(options: RecorderOptions) {
+    this.#options = options
+    const { engine, poolId, keyRing, log } = options
+    const onError = (error: unknown, records: unknown[]): void => log.warn({ err: error, count: records.length }, 'could not record; trying again')
+    this.#ends = new Batcher<EndRecord>({
+      ...batch,
+      onError,
+      write: async (records) => this.#settle(records, await recordEnds(engine, poolId, records)),
+    })
+    this.#retries = new Batcher<RetryRecord>({
+      ...batch,
+      onError,
+      write: async (records) => {
+        this.#settle(records, await recordRetries(engine, poolId, records))
+        options.onRetry(Math.min(...records.map((record) => record.delayMs)))
+      },
+    })
+    this.#lines = new Batcher<ExecutorLogLine>({ ...batch, waitMs: 100, inFlightMax: 1, onError, write: (lines) => writeExecutorLogs(engine, keyRing, lines) })
+  }
+
+  get backlog(): number {
+    return this.#ends.backlog + this.#retries.backlog + this.#sealing
+  }
+
+  add(performed: Performed): void {
+    const { run, outcome } = performed
+    if (outcome.status === 'failed') this.#explain(performed)
+    const { response } = outcome
+    // A success without a body has nothing to keep: its status is a column.
+    if (response === null || (outcome.status === 'succeeded' && response.body.length === 0)) {
+      this.#write(performed, null)
+      return
+    }
+    this.#sealing++
+    const { status, headers, truncated, redirectedTo, body } = response
+    const encoded = encodeResponse({ httpStatus: status, headers, truncated, redirectedTo, body })
+    this.#options.keyRing
+      .seal(run.tenantId, run.id, encoded)
+      .catch((error: unknown) => {
+        this.#options.log.warn({ err: error, runId: run.id }, 'could not seal a response; it is not kept')
+        return null
+      })
+      .then((sealed) => {
+        this.#sealing--
+        this.#write(performed, sealed)
+      })
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'could not record'))
+  }
+
+  /** Resolves when everything is on disk. */
+  async drain(): Promise<void> {
+    while (this.backlog > 0) await Promise.all([this.#ends.drain(), this.#retries.drain(), new Promise(setImmediate)])
+    await this.#lines.drain()
+  }
+
+  #write({ run, outcome, startedAtMs, retryInMs }: Performed, response: Buffer | null): void {
+    const record = {
+      lease: run,
+      executorId: this.#options.executorId,
+      startedAtMs,
+      durationMs: outcome.durationMs,
+      httpStatus: outcome.httpStatus,
+      response,
+      responseObject: outcome.response?.storedAs ?? null,
+    }
+    if (outcome.status === 'succeeded') this.#ends.add({ ...record, status: 'succeeded', error: null })
+    else if (retryInMs === null) this.#ends.add({ ...record, status: 'failed', error: outcome.errorClass })
+    else this.#retries.add({ ...record, error: outcome.errorClass, delayMs: retryInMs })
+  }
+
+  #settle(records: (EndRecord | RetryRecord)[], written: Set<Uuid>): void {
+    const stale = records.length - written.size
+    if (stale > 0) this.#options.log.warn({ stale }, 'reports came too late and were refused')
+    this.#options.onRecorded(records.map((record) => record.lease.id))
+  }
+
+  #explain({ run, outcome, startedAtMs, retryInMs }: Performed): void {
+    if (outcome.status !== 'failed') return
+    const ending = retryInMs === null ? 'No try is left.' : `Next try in ${(retryInMs / 1_000).toFixed(1)} s.`
+    const { tenantId, projectId, jobId, id: runId, attempt } = run
+    this.#options.log.info(
+      { tenantId, projectId, jobId, runId, attempt, outcome: outcome.errorClass, httpStatus: outcome.httpStatus, durationMs: outcome.durationMs },
+      'attempt failed',
+    )
+    this.#lines.add({
+      tenantId,
+      runId,
+      attempt,
+      atMs: startedAtMs + outcome.durationMs,
+      level: retryInMs === null ? 'error' : 'warn',
+      message: `Attempt ${attempt} failed after ${outcome.durationMs} ms: ${outcome.detail} ${ending}`,
+    })
+  }
+}

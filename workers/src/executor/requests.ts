@@ -1,0 +1,54 @@
+import { type Pool, runNamed } from '@meridian/core/db/client'
+import type { Uuid } from '@meridian/core/kernel/ids'
+import type { Claimed } from '@meridian/core/run/claim'
+import { decodeRequest, type RunRequest } from '@meridian/core/run/request-codec'
+import type { KeyRing } from '@meridian/core/secret/key-ring'
+import { LRUCache } from 'lru-cache'
+
+export type OpenedRequest = RunRequest & { body: Buffer | null }
+
+/** Opens what a run has to do: its own sealed request, or that of its job's version. */
+export class Requests {
+  readonly #engine: Pool
+  readonly #keyRing: KeyRing
+  // A version never changes, so its target is opened once. Bounded by bytes: a body may be large.
+  readonly #versions = new LRUCache<string, OpenedRequest>({
+    maxSize: 64 * 1024 * 1024,
+    sizeCalculation: (request) => 1_024 + (request.body?.length ?? 0),
+  })
+
+  constructor(engine: Pool, keyRing: KeyRing) {
+    this.#engine = engine
+    this.#keyRing = keyRing
+  }
+
+  /** The request when everything it takes is in memory, else null. */
+  openNow(run: Claimed): OpenedRequest | null {
+    if (run.sealed === null) return this.#versions.get(versionKey(run)) ?? null
+    const plain = this.#keyRing.openSync(run.tenantId, run.id, run.sealed)
+    return plain === null ? null : decodeRequest(plain)
+  }
+
+  /** The request, from wherever it takes. Throws when it is gone or its key was destroyed. */
+  async open(run: Claimed): Promise<OpenedRequest> {
+    if (run.sealed !== null) return decodeRequest(await this.#keyRing.open(run.tenantId, run.id, run.sealed))
+    const target = await this.#readTarget(run)
+    const request = decodeRequest(await this.#keyRing.open(run.tenantId, target.jobId, target.sealed))
+    this.#versions.set(versionKey(run), request)
+    return request
+  }
+
+  async #readTarget(run: Claimed): Promise<{ jobId: Uuid; sealed: Buffer }> {
+    const rows = await runNamed<[Buffer]>(
+      this.#engine,
+      'job_target',
+      'select target from job_versions where tenant_id = $1 and job_id = $2 and version = $3',
+      [run.tenantId, run.jobId, run.jobVersion],
+    )
+    const sealed = rows[0]?.[0]
+    if (sealed === undefined || run.jobId === null) throw new Error('the version of the job is gone')
+    return { jobId: run.jobId, sealed }
+  }
+}
+
+const versionKey = (run: Claimed): string => `${run.jobId}.${run.jobVersion}`

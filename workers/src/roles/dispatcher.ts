@@ -1,0 +1,96 @@
+import type { Pool } from '@meridian/core/db/client'
+import type { Log } from '@meridian/core/kernel/log'
+import { type Admitted, admitRuns, type Capacity, lookAhead, readCapacity } from '@meridian/core/run/admit'
+import { returnQueued } from '@meridian/core/run/rescue'
+import type { Pass } from '../loop.ts'
+import type { Carrier } from '../carrier.ts'
+
+export interface DispatcherOptions {
+  engine: Pool
+  poolId: number
+  carrier: Carrier
+  log: Log
+  /** How long before its due instant a run is admitted: it covers the tail of the path to an executor's timer. */
+  aheadMs: number
+  /** The longest sleep: what makes a lost wake-up harmless. */
+  pollMs: number
+}
+
+/** A queued run that nobody claimed within this time was lost by the carrier. */
+const queuedSeconds = 5
+const batchMax = 1_000
+const parcelMax = 200
+/** Work that may wait on the way so that executors never run dry, as seconds of what they finish. */
+const slackSeconds = 0.4
+const capacityAgeMs = 500
+/** How soon to look again while something is due that could not be admitted. */
+const overdueMs = 10
+const waitingMs = 250
+
+/**
+ * Gives slots to due runs and puts them on the carrier. Any number may run: the database lets one admit at a time, and
+ * nobody is the leader.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions
+  #capacity: Capacity & { readAtMs: number } = { executors: 0, slots: 0, finishedPerSecond: 0, readAtMs: Number.NEGATIVE_INFINITY }
+  #carrying: Promise<void> = Promise.resolve()
+  /** Runs wait for slots, so a freed slot is worth a look. */
+  waiting = false
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+  }
+
+  /** One look: admit, carry, say when to look next. */
+  async runOnce(): Promise<Pass> {
+    const { engine, poolId, carrier, aheadMs, pollMs } = this.#options
+    const capacity = await this.#readCapacity()
+    // Without an executor or a carrier nothing is admitted: the backlog waits where it is safe.
+    if (capacity.slots === 0 || !carrier.isReady()) return { sleepMs: Math.min(pollMs, 200) }
+    const limit = Math.round(capacity.slots + slackSeconds * capacity.finishedPerSecond)
+    const batch = Math.max(1, Math.min(batchMax, Math.ceil(limit / 2)))
+    const admitted = await admitRuns(engine, { pool: poolId, batch, capacity: limit, aheadMs, queuedSeconds })
+    if (admitted.length > 0) {
+      // One batch is on its way while the next is admitted, no more: Redis stays shallow.
+      await this.#carrying
+      this.#carrying = this.#carry(admitted, capacity.executors)
+    }
+    if (admitted.length >= batch) return 'more'
+    const outlook = await lookAhead(engine, poolId)
+    this.waiting = outlook.waiting
+    const untilDueMs = outlook.nextDueMs === null ? pollMs : outlook.nextDueMs - aheadMs - outlook.nowMs
+    const sleepMs = untilDueMs <= 0 ? overdueMs : Math.min(pollMs, untilDueMs)
+    return { sleepMs: outlook.waiting ? Math.min(sleepMs, waitingMs) : sleepMs }
+  }
+
+  /** Waits for the last batch to be on the carrier. */
+  async drain(): Promise<void> {
+    await this.#carrying
+  }
+
+  async #readCapacity(): Promise<Capacity> {
+    const nowMs = performance.now()
+    if (nowMs - this.#capacity.readAtMs > capacityAgeMs) {
+      this.#capacity = { ...(await readCapacity(this.#options.engine, this.#options.poolId)), readAtMs: nowMs }
+    }
+    return this.#capacity
+  }
+
+  async #carry(admitted: Admitted[], executors: number): Promise<void> {
+    const { engine, poolId, carrier, log } = this.#options
+    // Light load: a parcel an executor. Heavy load: full parcels, since the queue's price is per parcel.
+    const size = Math.min(parcelMax, Math.ceil(admitted.length / Math.max(1, executors)))
+    const parcels: Admitted[][] = []
+    for (let start = 0; start < admitted.length; start += size) parcels.push(admitted.slice(start, start + size))
+    try {
+      await carrier.send(parcels)
+    } catch (error) {
+      log.warn({ err: error, runs: admitted.length }, 'the carrier refused runs; they wait again')
+      await returnQueued(engine, poolId, admitted).catch((returnError: unknown) =>
+        // The reaper puts them back when their time on the way is over.
+        log.warn({ err: returnError }, 'could not put runs back'),
+      )
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import type { Pool } from '@meridian/core/db/client'
+import { dropPartitions, ensurePartitions, findOverflow, forgetExecutors, forgetFarInputs, forgetIdempotencyKeys } from '@meridian/core/db/janitor'
+import type { Log } from '@meridian/core/kernel/log'
+import type { Pass } from '../loop.ts'
+
+export interface JanitorOptions {
+  engine: Pool
+  log: Log
+  /** How long history is kept, in days. */
+  retentionDays: number
+}
+
+const weeksAhead = 8
+const keyHours = 24
+const limit = 10_000
+const dayMs = 86_400_000
+
+/** Keeps partitions ahead of need and throws away what is past its time. Any number may run. */
+export async function runJanitor({ engine, log, retentionDays }: JanitorOptions): Promise<Pass> {
+  const made = await ensurePartitions(engine, weeksAhead)
+  if (made > 0) log.info({ made }, 'partitions were made')
+  const overflow = await findOverflow(engine)
+  if (overflow.length > 0) log.error({ tables: overflow }, 'rows lie outside the partitions made ahead')
+  const dropped = await dropPartitions(engine, new Date(Date.now() - retentionDays * dayMs))
+  if (dropped.length > 0) log.info({ dropped }, 'partitions past their retention were dropped')
+  const keys = await forgetIdempotencyKeys(engine, keyHours, limit)
+  const payloads = await forgetFarInputs(engine, retentionDays, limit)
+  await forgetExecutors(engine)
+  return keys === limit || payloads === limit ? 'more' : 'idle'
+}

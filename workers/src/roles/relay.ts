@@ -1,0 +1,44 @@
+import type { Pool } from '@meridian/core/db/client'
+import type { StoredEvent } from '@meridian/core/event/event'
+import { readEvents } from '@meridian/core/event/read'
+import { advanceRelay, readRelayPosition } from '@meridian/core/event/relay'
+import { eventStream } from '@meridian/core/run/wake'
+import type { Redis } from 'ioredis'
+import type { Pass } from '../loop.ts'
+
+const batch = 1_000
+const streamLength = 2_000
+const name = 'live'
+
+/**
+ * Tells events on to the Redis stream of live views, in order, a batch an entry (field `e`, a JSON array), and counts
+ * them. At least once: readers know an event by its position.
+ */
+export class Relay {
+  readonly #engine: Pool
+  readonly #redis: Redis
+  #position: string | null = null
+
+  constructor(engine: Pool, redis: Redis) {
+    this.#engine = engine
+    this.#redis = redis
+  }
+
+  async runOnce(): Promise<Pass> {
+    const from = this.#position ?? (await readRelayPosition(this.#engine, name))
+    const events = await readEvents(this.#engine, from, batch)
+    if (events.length === 0) {
+      this.#position = from
+      return 'idle'
+    }
+    await this.#tell(events)
+    const isOurs = await advanceRelay(this.#engine, name, from, events)
+    // Another relay was faster: read again where it stands.
+    this.#position = isOurs ? (events.at(-1)?.position ?? null) : null
+    return events.length === batch ? 'more' : 'idle'
+  }
+
+  async #tell(events: StoredEvent[]): Promise<void> {
+    await this.#redis.xadd(eventStream, 'MAXLEN', '~', streamLength, '*', 'e', JSON.stringify(events))
+  }
+}

@@ -1,0 +1,185 @@
+import type { Pool } from '@meridian/core/db/client'
+import type { Uuid } from '@meridian/core/kernel/ids'
+import type { Log } from '@meridian/core/kernel/log'
+import type { Metrics } from '@meridian/core/kernel/metrics'
+import { cancelChannel, slotsFreed, wakeChannel } from '@meridian/core/run/wake'
+import type { KeyRing } from '@meridian/core/secret/key-ring'
+import type { Redis } from 'ioredis'
+import { createCarrier, createParcelWorker } from './carrier.ts'
+import type { Config } from './config.ts'
+import { Executor } from './executor/executor.ts'
+import { createExecutorMetrics } from './executor/executor-metrics.ts'
+import { type Loop, startLoop } from './loop.ts'
+import { createOutbound } from './outbound.ts'
+import { observeQueues } from './queue-metrics.ts'
+import { createSubscriber, type RedisTarget } from './redis.ts'
+import { Dispatcher } from './roles/dispatcher.ts'
+import { runJanitor } from './roles/janitor.ts'
+import { runReaper } from './roles/reaper.ts'
+import { Relay } from './roles/relay.ts'
+import { runScheduler } from './roles/scheduler.ts'
+import { createBodyStore } from './store.ts'
+
+export interface Means {
+  config: Config
+  engine: Pool
+  redis: RedisTarget
+  publisher: Redis
+  keyRing: KeyRing
+  log: Log
+  metrics: Metrics
+  executorId: Uuid
+}
+
+interface Running {
+  stop(graceMs: number): Promise<void>
+}
+
+const pollMs = 500
+const parcelsAtOnce = 8
+
+/** Starts the roles of the configuration. `stop` ends them in the order in which nothing is left half done. */
+export async function startRoles(means: Means): Promise<Running> {
+  const { config } = means
+  const starters: Record<Config['roles'][number], (means: Means) => Promise<Running>> = {
+    scheduler: startScheduler,
+    dispatcher: startDispatcher,
+    executor: startExecutor,
+    relay: startRelay,
+    reaper: startReaper,
+    janitor: startJanitor,
+  }
+  const running: Running[] = []
+  for (const role of config.roles) running.push(await starters[role](means))
+  return {
+    async stop(graceMs) {
+      await Promise.all(running.map((role) => role.stop(graceMs)))
+    },
+  }
+}
+
+const wakeDispatchers =
+  ({ publisher }: Means) =>
+  (poolId: number, dueMs: number): void => {
+    // Best effort: a look comes by itself soon enough.
+    if (publisher.status === 'ready') publisher.publish(wakeChannel(poolId), String(dueMs)).catch(() => undefined)
+  }
+
+const running = (...loops: Loop[]): Running => ({
+  async stop() {
+    await Promise.all(loops.map((loop) => loop.stop()))
+  },
+})
+
+async function startScheduler(means: Means): Promise<Running> {
+  const { engine, log, config } = means
+  const wake = wakeDispatchers(means)
+  return running(
+    startLoop({
+      name: 'scheduler',
+      idleMs: pollMs,
+      log,
+      runOnce: () => runScheduler({ engine, shard: config.SHARD, log, pollMs, wake }),
+    }),
+  )
+}
+
+async function startDispatcher({ engine, redis, config, log, metrics }: Means): Promise<Running> {
+  const poolId = config.POOL
+  const aheadMs = 25
+  const carrier = createCarrier(redis, poolId, (error) => log.debug({ err: error }, 'the carrier is away'))
+  const dispatcher = new Dispatcher({ engine, poolId, carrier, log, aheadMs, pollMs })
+  const loop = startLoop({ name: 'dispatcher', idleMs: pollMs, log, runOnce: () => dispatcher.runOnce() })
+  const subscriber = createSubscriber(redis, log)
+  subscriber.on('message', (_channel: string, message: string) => {
+    const dueMs = Number(message)
+    if (dueMs === slotsFreed) {
+      if (dispatcher.waiting) loop.wake()
+    } else loop.wakeAt(performance.now() + (dueMs - aheadMs - Date.now()))
+  })
+  subscriber.subscribe(wakeChannel(poolId)).catch((error: unknown) => log.debug({ err: error }, 'could not subscribe'))
+  const stopObserving = observeQueues(metrics, engine, poolId)
+  return {
+    async stop() {
+      stopObserving()
+      subscriber.disconnect()
+      await loop.stop()
+      await dispatcher.drain()
+      await carrier.close()
+    },
+  }
+}
+
+async function startExecutor(means: Means): Promise<Running> {
+  const { engine, redis, keyRing, config, log, metrics, executorId } = means
+  const poolId = config.POOL
+  const wake = wakeDispatchers(means)
+  const outbound = createOutbound({ allowPrivate: config.ALLOW_PRIVATE_TARGETS, maxSocketsPerOrigin: config.SOCKETS_PER_ORIGIN })
+  const storeBody = createBodyStore(config)
+  const executor = new Executor({
+    id: executorId,
+    engine,
+    keyRing,
+    outbound,
+    poolId,
+    capacity: config.EXECUTOR_CAPACITY,
+    log,
+    metrics: createExecutorMetrics(metrics),
+    keeping: {
+      inlineBytesMax: config.RESPONSE_INLINE_BYTES,
+      keptBytesMax: storeBody === null ? config.RESPONSE_INLINE_BYTES : config.RESPONSE_KEPT_BYTES,
+      storeBody,
+      onStoreError: (error) => log.warn({ err: error }, 'a response could not be stored'),
+    },
+    onFreed: () => wake(poolId, slotsFreed),
+    onRetry: (delayMs) => wake(poolId, Date.now() + delayMs),
+  })
+  // Known before the first parcel: a dispatcher admits nothing to a pool without executors.
+  await executor.announce().catch((error: unknown) => log.warn({ err: error }, 'could not announce'))
+  const worker = createParcelWorker(redis, poolId, ({ runs }) => executor.take(runs), {
+    concurrency: parcelsAtOnce,
+    onError: (error) => log.debug({ err: error }, 'the parcel worker is away'),
+  })
+  const loops = [
+    startLoop({ name: 'announce', idleMs: 500, log, runOnce: async () => (await executor.announce(), 'idle') }),
+    startLoop({ name: 'leases', idleMs: 2_500, log, runOnce: async () => (await executor.renew(), 'idle') }),
+  ]
+  const subscriber = createSubscriber(redis, log)
+  subscriber.on('message', (_channel: string, message: string) => {
+    const [runId, fence] = message.split(' ')
+    if (runId !== undefined) executor.cancel(runId, Number(fence))
+  })
+  subscriber.subscribe(cancelChannel(poolId)).catch((error: unknown) => log.debug({ err: error }, 'could not subscribe'))
+  return {
+    async stop(graceMs) {
+      await loops[0]?.stop()
+      // Closing waits for the parcels in hand, and those for room: stopping makes it.
+      await Promise.all([worker.close(), executor.stop(graceMs)])
+      await loops[1]?.stop()
+      subscriber.disconnect()
+      await outbound.destroy()
+    },
+  }
+}
+
+async function startRelay({ engine, publisher, log }: Means): Promise<Running> {
+  const relay = new Relay(engine, publisher)
+  return running(startLoop({ name: 'relay', idleMs: 100, log, runOnce: () => relay.runOnce() }))
+}
+
+async function startReaper(means: Means): Promise<Running> {
+  const { engine, log, config } = means
+  const wake = wakeDispatchers(means)
+  return running(startLoop({ name: 'reaper', idleMs: 1_000, log, runOnce: () => runReaper({ engine, poolId: config.POOL, log, wake }) }))
+}
+
+async function startJanitor({ engine, log, config }: Means): Promise<Running> {
+  return running(
+    startLoop({
+      name: 'janitor',
+      idleMs: 3_600_000,
+      log,
+      runOnce: () => runJanitor({ engine, log, retentionDays: config.RETENTION_DAYS }),
+    }),
+  )
+}
