@@ -14,432 +14,63 @@ export interface FieldCase {
   readonly expected: readonly string[]
 }
 
-export const fieldCases: readonly FieldCase[] = [
-  {
-    id: 'O-01',
-    source: 'robfig/cron#541',
-    why: 'a 02:00 job was lost on the spring day',
-    cron: '0 2 * * *',
-    timezone: 'America/Los_Angeles',
-    after: '2025-03-08T20:00:00Z',
-    expected: ['2025-03-09T10:00:00Z', '2025-03-10T09:00:00Z'],
-  },
-  {
-    id: 'O-01',
-    source: 'robfig/cron#541',
-    why: 'a 02:00 job was lost on the spring day',
-    cron: '0 2 * * *',
-    timezone: 'America/Los_Angeles',
-    gap: 'skip',
-    after: '2025-03-08T20:00:00Z',
-    expected: ['2025-03-10T09:00:00Z', '2025-03-11T09:00:00Z'],
-  },
-  {
-    id: 'O-02',
-    source: 'kubernetes/kubernetes#121594',
-    why: 'ran twice in the repeated hour',
-    cron: '0 2 * * *',
-    timezone: 'Europe/Berlin',
-    after: '2023-10-28T12:00:00Z',
-    expected: ['2023-10-29T00:00:00Z', '2023-10-30T01:00:00Z'],
-  },
-  {
-    id: 'O-02',
-    source: 'kubernetes/kubernetes#121594',
-    why: 'ran twice in the repeated hour',
-    cron: '0 2 * * *',
-    timezone: 'Europe/Berlin',
-    fold: 'both',
-    after: '2023-10-28T12:00:00Z',
-    expected: ['2023-10-29T00:00:00Z', '2023-10-29T01:00:00Z'],
-  },
-  {
-    id: 'O-03',
-    source: 'Hexagon/croner#284',
-    why: 'run the process with TZ=Australia/Sydney: local DST leaked into a UTC schedule',
-    cron: '0 0 * * * *',
-    timezone: 'UTC',
-    after: '2025-10-05T02:00:00Z',
-    expected: ['2025-10-05T03:00:00Z', '2025-10-05T04:00:00Z'],
-  },
-  {
-    id: 'O-05',
-    source: 'Hexagon/croner#54',
-    why: 'returned 2023-01-01',
-    cron: '0 0 * * sun',
-    timezone: 'UTC',
-    after: '2022-02-17T00:00:00Z',
-    expected: ['2022-02-20T00:00:00Z', '2022-02-27T00:00:00Z'],
-  },
-  {
-    id: 'O-06',
-    source: 'Hexagon/croner#267',
-    why: 'OR rule; the reporter wanted Thursdays only, so the preview must make the OR visible',
-    cron: '0 0 1-31 * 4',
-    timezone: 'UTC',
-    after: '2024-12-01T00:00:00Z',
-    expected: ['2024-12-02T00:00:00Z', '2024-12-03T00:00:00Z', '2024-12-04T00:00:00Z'],
-  },
-  {
-    id: 'O-07',
-    source: 'harrisiirak/cron-parser#25',
-    why: 'midnight missing on 2014-10-19: endless loop',
-    cron: '0 0 0 10 * *',
-    timezone: 'America/Sao_Paulo',
-    after: '2014-10-13T15:00:00Z',
-    expected: ['2014-11-10T02:00:00Z'],
-  },
-  {
-    id: 'O-08a',
-    source: 'harrisiirak/cron-parser#404',
-    why: 'iterator died when crossing the gap',
-    cron: '0 5 * * 7',
-    timezone: 'Europe/Rome',
-    after: '2025-03-28T23:59:59Z',
-    expected: ['2025-03-30T03:00:00Z'],
-  },
-  {
-    id: 'O-08b',
-    source: 'harrisiirak/cron-parser#404',
-    why: 'first valid minute after the gap',
-    cron: '0 3 * * 7',
-    timezone: 'Europe/Rome',
-    after: '2025-03-28T23:59:59Z',
-    expected: ['2025-03-30T01:00:00Z'],
-  },
-  {
-    id: 'O-08c',
-    source: 'harrisiirak/cron-parser#404',
-    why: 'inside the gap',
-    cron: '30 2 * * 7',
-    timezone: 'Europe/Rome',
-    after: '2025-03-28T23:59:59Z',
-    expected: ['2025-03-30T01:00:00Z', '2025-04-06T00:30:00Z'],
-  },
-  {
-    id: 'O-08c',
-    source: 'harrisiirak/cron-parser#404',
-    why: 'inside the gap',
-    cron: '30 2 * * 7',
-    timezone: 'Europe/Rome',
-    gap: 'skip',
-    after: '2025-03-28T23:59:59Z',
-    expected: ['2025-04-06T00:30:00Z', '2025-04-13T00:30:00Z'],
-  },
-  {
-    id: 'O-08c',
-    source: 'harrisiirak/cron-parser#404',
-    why: 'inside the gap',
-    cron: '30 2 * * 7',
-    timezone: 'Europe/Rome',
-    gap: 'shift',
-    after: '2025-03-28T23:59:59Z',
-    expected: ['2025-03-30T01:30:00Z', '2025-04-06T00:30:00Z'],
-  },
-  {
-    id: 'O-09',
-    source: 'kelektiv/node-cron#919',
-    why: 'process hung; only date of the year is in the gap',
-    cron: '0 1 30 3 *',
-    timezone: 'Europe/Lisbon',
-    after: '2024-11-15T00:00:00Z',
-    expected: ['2025-03-30T01:00:00Z'],
-  },
-  {
-    id: 'O-09',
-    source: 'kelektiv/node-cron#919',
-    why: 'process hung; only date of the year is in the gap',
-    cron: '0 1 30 3 *',
-    timezone: 'Europe/Lisbon',
-    gap: 'skip',
-    after: '2024-11-15T00:00:00Z',
-    expected: ['2026-03-30T00:00:00Z'],
-  },
-  {
-    id: 'O-10',
-    source: 'kelektiv/node-cron#638',
-    why: 'endless loop',
-    cron: '30 2 * * 0',
-    timezone: 'Europe/Amsterdam',
-    after: '2023-03-20T00:00:00Z',
-    expected: ['2023-03-26T01:00:00Z', '2023-04-02T00:30:00Z'],
-  },
-  {
-    id: 'O-10',
-    source: 'kelektiv/node-cron#638',
-    why: 'endless loop',
-    cron: '30 2 * * 0',
-    timezone: 'Europe/Amsterdam',
-    gap: 'skip',
-    after: '2023-03-20T00:00:00Z',
-    expected: ['2023-04-02T00:30:00Z', '2023-04-09T00:30:00Z'],
-  },
-  {
-    id: 'O-10',
-    source: 'kelektiv/node-cron#638',
-    why: 'endless loop',
-    cron: '30 2 * * 0',
-    timezone: 'Europe/Amsterdam',
-    gap: 'shift',
-    after: '2023-03-20T00:00:00Z',
-    expected: ['2023-03-26T01:30:00Z', '2023-04-02T00:30:00Z'],
-  },
-  {
-    id: 'O-11',
-    source: 'kelektiv/node-cron#430',
-    why: 'Sunday as 7 in a list skipped the Sunday',
-    cron: '0 2 21 * * 1,2,3,4,5,6,7',
-    timezone: 'Asia/Kolkata',
-    after: '2019-06-23T04:36:12Z',
-    expected: ['2019-06-23T15:32:00Z', '2019-06-24T15:32:00Z'],
-  },
-  {
-    id: 'O-12',
-    source: 'PrefectHQ/prefect#5957',
-    why: 'midnight missing on 2022-09-11 (date moved late, needs tzdata ≥ 2022b): same instant returned for ever',
-    cron: '0 0 * * 0',
-    timezone: 'America/Santiago',
-    after: '2022-08-21T16:00:00Z',
-    expected: [
-      '2022-08-28T04:00:00Z',
-      '2022-09-04T04:00:00Z',
-      '2022-09-11T04:00:00Z',
-      '2022-09-18T03:00:00Z',
-      '2022-09-25T03:00:00Z',
-    ],
-  },
-  {
-    id: 'O-12',
-    source: 'PrefectHQ/prefect#5957',
-    why: 'midnight missing on 2022-09-11 (date moved late, needs tzdata ≥ 2022b): same instant returned for ever',
-    cron: '0 0 * * 0',
-    timezone: 'America/Santiago',
-    gap: 'skip',
-    after: '2022-08-21T16:00:00Z',
-    expected: [
-      '2022-08-28T04:00:00Z',
-      '2022-09-04T04:00:00Z',
-      '2022-09-18T03:00:00Z',
-      '2022-09-25T03:00:00Z',
-      '2022-10-02T03:00:00Z',
-    ],
-  },
-  {
-    id: 'O-13',
-    source: 'iamkun/dayjs#2838',
-    why: 'Paraguay left DST; stale data gives 13:00Z',
-    cron: '0 9 * * *',
-    timezone: 'America/Asuncion',
-    after: '2025-03-26T00:00:00Z',
-    expected: ['2025-03-26T12:00:00Z'],
-  },
-  {
-    id: 'O-14',
-    source: 'taichino/croniter#55',
-    why: 'leap day crashed',
-    cron: '0 9 29 2 *',
-    timezone: 'UTC',
-    after: '2016-02-29T09:00:00Z',
-    expected: ['2020-02-29T09:00:00Z'],
-  },
-  {
-    id: 'O-14b',
-    source: 'derived',
-    why: '2100 is no leap year: 8-year search limits fail',
-    cron: '0 9 29 2 *',
-    timezone: 'UTC',
-    after: '2096-03-01T00:00:00Z',
-    expected: ['2104-02-29T09:00:00Z'],
-  },
-  {
-    id: 'O-15',
-    source: 'cronie-crond/cronie#215',
-    why: '`*/2` = Sun,Tue,Thu,Sat was read as every day',
-    cron: '0 0 * * */2',
-    timezone: 'UTC',
-    after: '2026-01-02T00:00:00Z',
-    expected: ['2026-01-03T00:00:00Z', '2026-01-04T00:00:00Z', '2026-01-06T00:00:00Z'],
-  },
-  {
-    id: 'O-16',
-    source: 'datasert/cronjs#44',
-    why: 'the last occurrence was never matched',
-    cron: '0 0 * * fri#5',
-    timezone: 'UTC',
-    after: '2023-09-22T12:00:00Z',
-    expected: ['2023-09-29T00:00:00Z'],
-  },
-  {
-    id: 'O-17',
-    source: 'dragonmantank/cron-expression#168',
-    why: 'last weekday of month',
-    cron: '0 5 LW * *',
-    timezone: 'UTC',
-    after: '2023-10-01T00:00:00Z',
-    expected: ['2023-10-31T05:00:00Z', '2023-11-30T05:00:00Z', '2023-12-29T05:00:00Z'],
-  },
-  {
-    id: 'O-22',
-    source: 'dagster-io/dagster#21391',
-    why: '30-minute gap 02:00–02:29 on 2023-10-01',
-    cron: '0 2 * * *',
-    timezone: 'Australia/Lord_Howe',
-    after: '2023-09-29T16:00:00Z',
-    expected: ['2023-09-30T15:30:00Z', '2023-10-01T15:00:00Z', '2023-10-02T15:00:00Z'],
-  },
-  {
-    id: 'O-22',
-    source: 'dagster-io/dagster#21391',
-    why: '30-minute gap 02:00–02:29 on 2023-10-01',
-    cron: '0 2 * * *',
-    timezone: 'Australia/Lord_Howe',
-    gap: 'skip',
-    after: '2023-09-29T16:00:00Z',
-    expected: ['2023-10-01T15:00:00Z', '2023-10-02T15:00:00Z', '2023-10-03T15:00:00Z'],
-  },
-  {
-    id: 'O-23',
-    source: 'harrisiirak/cron-parser#388',
-    why: 'not "every 45 minutes"; the UI must say so',
-    cron: '*/45 * * * *',
-    timezone: 'UTC',
-    after: '2025-08-08T10:00:00Z',
-    expected: ['2025-08-08T10:45:00Z', '2025-08-08T11:00:00Z', '2025-08-08T11:45:00Z'],
-  },
-  {
-    id: 'O-24',
-    source: 'harrisiirak/cron-parser#156',
-    why: 'step over a range',
-    cron: '0 1-59/2 * * * *',
-    timezone: 'UTC',
-    after: '2019-04-23T01:47:26Z',
-    expected: ['2019-04-23T01:49:00Z', '2019-04-23T01:51:00Z'],
-  },
-  {
-    id: 'O-25',
-    source: 'healthchecks/healthchecks#196',
-    why: 'the form refused a valid expression near a transition',
-    cron: '0 2 * * *',
-    timezone: 'Europe/Copenhagen',
-    after: '2018-10-26T12:00:00Z',
-    expected: ['2018-10-27T00:00:00Z', '2018-10-28T00:00:00Z', '2018-10-29T01:00:00Z'],
-  },
-  {
-    id: 'O-25',
-    source: 'healthchecks/healthchecks#196',
-    why: 'the form refused a valid expression near a transition',
-    cron: '0 2 * * *',
-    timezone: 'Europe/Copenhagen',
-    fold: 'both',
-    after: '2018-10-26T12:00:00Z',
-    expected: ['2018-10-27T00:00:00Z', '2018-10-28T00:00:00Z', '2018-10-28T01:00:00Z'],
-  },
-  {
-    id: 'O-21',
-    source: 'OptimalBits/bull#2207',
-    why: 'all Monday jobs ran twice an hour apart; also restart all processes between 10:00Z and 11:00Z',
-    cron: '0 6 * * MON',
-    timezone: 'America/New_York',
-    after: '2021-11-07T12:00:00Z',
-    expected: ['2021-11-08T11:00:00Z', '2021-11-15T11:00:00Z'],
-  },
-  {
-    id: 'O-29a',
-    source: 'Debian /etc/crontab',
-    why: 'system crontab; user column and command must be parsed off',
-    cron: '25 6 * * *',
-    timezone: 'Europe/London',
-    after: '2026-03-28T12:00:00Z',
-    expected: ['2026-03-29T05:25:00Z', '2026-03-30T05:25:00Z'],
-  },
-  {
-    id: 'O-29b',
-    source: 'Debian /etc/crontab',
-    why: 'Sunday as 7, on the DST day',
-    cron: '47 6 * * 7',
-    timezone: 'Europe/London',
-    after: '2026-03-28T12:00:00Z',
-    expected: ['2026-03-29T05:47:00Z', '2026-04-05T05:47:00Z'],
-  },
-  {
-    id: 'O-29c',
-    source: 'Debian /etc/crontab',
-    why: 'monthly',
-    cron: '52 6 1 * *',
-    timezone: 'Europe/London',
-    after: '2026-03-28T12:00:00Z',
-    expected: ['2026-04-01T05:52:00Z', '2026-05-01T05:52:00Z'],
-  },
-  {
-    id: 'O-31',
-    source: 'pitchblack408/pyawscron#69',
-    why: 'AWS form `cron(34 12 ? * SAT *)` must give this; `cron(34 12 * * SAT *)` must be refused (no `?`)',
-    cron: '34 12 * * SAT',
-    timezone: 'UTC',
-    after: '2025-10-23T00:00:00Z',
-    expected: ['2025-10-25T12:34:00Z', '2025-11-01T12:34:00Z'],
-  },
-  {
-    id: 'O-52',
-    source: 'kelektiv/node-cron#118',
-    why: 'hung',
-    cron: '0 0 12 11,26 * *',
-    timezone: 'America/Sao_Paulo',
-    after: '2014-10-12T12:00:00Z',
-    expected: ['2014-10-26T14:00:00Z'],
-  },
-  {
-    id: 'O-53',
-    source: 'cronie-crond/cronie#218',
-    why: 'adding 86 400 s skipped the 23-hour Sunday',
-    cron: '0 12 * * 0',
-    timezone: 'Europe/Berlin',
-    after: '2022-03-24T11:00:00Z',
-    expected: ['2022-03-27T10:00:00Z'],
-  },
-  {
-    id: 'O-54',
-    source: 'jmrozanec/cron-utils#69',
-    why: 'on a leap day jumped to 2 March',
-    cron: '0 * * * 1-5',
-    timezone: 'America/Chicago',
-    after: '2016-02-29T17:00:00Z',
-    expected: ['2016-02-29T18:00:00Z'],
-  },
-  {
-    id: 'O-55',
-    source: 'taichino/croniter#48',
-    why: 'extra fire at 07:00 on the Monday after',
-    cron: '0 8 * * 1',
-    timezone: 'Europe/Amsterdam',
-    after: '2017-10-28T12:00:00Z',
-    expected: ['2017-10-30T07:00:00Z', '2017-11-06T07:00:00Z'],
-  },
-  {
-    id: 'O-56',
-    source: 'quartznet/quartznet#587',
-    why: 'kept the old offset over the change',
-    cron: '11 7 * * *',
-    timezone: 'America/New_York',
-    after: '2017-11-04T11:12:00Z',
-    expected: ['2017-11-05T12:11:00Z'],
-  },
-  {
-    id: 'O-57',
-    source: 'maennchen/crontab#132',
-    why: 'gave Saturday 2 November',
-    cron: '0 9 * * mon#5',
-    timezone: 'UTC',
-    after: '2024-10-22T09:00:00Z',
-    expected: ['2024-12-30T09:00:00Z'],
-  },
-  {
-    id: 'O-58',
-    source: 'harrisiirak/cron-parser#107',
-    why: 'list skipped the next day',
-    cron: '0 30 0 * * SAT,SUN',
-    timezone: 'UTC',
-    after: '2017-09-23T11:00:00Z',
-    expected: ['2017-09-24T00:30:00Z', '2017-09-30T00:30:00Z'],
-  },
-]
+// id | source | expression | zone | rule | after | expected | why
+const table = `
+O-01  | robfig/cron#541                   | 0 2 * * *                | America/Los_Angeles | default   | 2025-03-08T20:00:00Z | 2025-03-09T10:00:00Z 2025-03-10T09:00:00Z | a 02:00 job was lost on the spring day
+O-01  | robfig/cron#541                   | 0 2 * * *                | America/Los_Angeles | gap skip  | 2025-03-08T20:00:00Z | 2025-03-10T09:00:00Z 2025-03-11T09:00:00Z | a 02:00 job was lost on the spring day
+O-02  | kubernetes/kubernetes#121594      | 0 2 * * *                | Europe/Berlin       | default   | 2023-10-28T12:00:00Z | 2023-10-29T00:00:00Z 2023-10-30T01:00:00Z | ran twice in the repeated hour
+O-02  | kubernetes/kubernetes#121594      | 0 2 * * *                | Europe/Berlin       | fold both | 2023-10-28T12:00:00Z | 2023-10-29T00:00:00Z 2023-10-29T01:00:00Z | ran twice in the repeated hour
+O-03  | Hexagon/croner#284                | 0 0 * * * *              | UTC                 | default   | 2025-10-05T02:00:00Z | 2025-10-05T03:00:00Z 2025-10-05T04:00:00Z | run the process with TZ=Australia/Sydney: local DST leaked into a UTC schedule
+O-05  | Hexagon/croner#54                 | 0 0 * * sun              | UTC                 | default   | 2022-02-17T00:00:00Z | 2022-02-20T00:00:00Z 2022-02-27T00:00:00Z | returned 2023-01-01
+O-06  | Hexagon/croner#267                | 0 0 1-31 * 4             | UTC                 | default   | 2024-12-01T00:00:00Z | 2024-12-02T00:00:00Z 2024-12-03T00:00:00Z 2024-12-04T00:00:00Z | OR rule; the reporter wanted Thursdays only, so the preview must make the OR visible
+O-07  | harrisiirak/cron-parser#25        | 0 0 0 10 * *             | America/Sao_Paulo   | default   | 2014-10-13T15:00:00Z | 2014-11-10T02:00:00Z | midnight missing on 2014-10-19: endless loop
+O-08a | harrisiirak/cron-parser#404       | 0 5 * * 7                | Europe/Rome         | default   | 2025-03-28T23:59:59Z | 2025-03-30T03:00:00Z | iterator died when crossing the gap
+O-08b | harrisiirak/cron-parser#404       | 0 3 * * 7                | Europe/Rome         | default   | 2025-03-28T23:59:59Z | 2025-03-30T01:00:00Z | first valid minute after the gap
+O-08c | harrisiirak/cron-parser#404       | 30 2 * * 7               | Europe/Rome         | default   | 2025-03-28T23:59:59Z | 2025-03-30T01:00:00Z 2025-04-06T00:30:00Z | inside the gap
+O-08c | harrisiirak/cron-parser#404       | 30 2 * * 7               | Europe/Rome         | gap skip  | 2025-03-28T23:59:59Z | 2025-04-06T00:30:00Z 2025-04-13T00:30:00Z | inside the gap
+O-08c | harrisiirak/cron-parser#404       | 30 2 * * 7               | Europe/Rome         | gap shift | 2025-03-28T23:59:59Z | 2025-03-30T01:30:00Z 2025-04-06T00:30:00Z | inside the gap
+O-09  | kelektiv/node-cron#919            | 0 1 30 3 *               | Europe/Lisbon       | default   | 2024-11-15T00:00:00Z | 2025-03-30T01:00:00Z | process hung; only date of the year is in the gap
+O-09  | kelektiv/node-cron#919            | 0 1 30 3 *               | Europe/Lisbon       | gap skip  | 2024-11-15T00:00:00Z | 2026-03-30T00:00:00Z | process hung; only date of the year is in the gap
+O-10  | kelektiv/node-cron#638            | 30 2 * * 0               | Europe/Amsterdam    | default   | 2023-03-20T00:00:00Z | 2023-03-26T01:00:00Z 2023-04-02T00:30:00Z | endless loop
+O-10  | kelektiv/node-cron#638            | 30 2 * * 0               | Europe/Amsterdam    | gap skip  | 2023-03-20T00:00:00Z | 2023-04-02T00:30:00Z 2023-04-09T00:30:00Z | endless loop
+O-10  | kelektiv/node-cron#638            | 30 2 * * 0               | Europe/Amsterdam    | gap shift | 2023-03-20T00:00:00Z | 2023-03-26T01:30:00Z 2023-04-02T00:30:00Z | endless loop
+O-11  | kelektiv/node-cron#430            | 0 2 21 * * 1,2,3,4,5,6,7 | Asia/Kolkata        | default   | 2019-06-23T04:36:12Z | 2019-06-23T15:32:00Z 2019-06-24T15:32:00Z | Sunday as 7 in a list skipped the Sunday
+O-12  | PrefectHQ/prefect#5957            | 0 0 * * 0                | America/Santiago    | default   | 2022-08-21T16:00:00Z | 2022-08-28T04:00:00Z 2022-09-04T04:00:00Z 2022-09-11T04:00:00Z 2022-09-18T03:00:00Z 2022-09-25T03:00:00Z | midnight missing on 2022-09-11 (date moved late, needs tzdata ≥ 2022b): same instant returned for ever
+O-12  | PrefectHQ/prefect#5957            | 0 0 * * 0                | America/Santiago    | gap skip  | 2022-08-21T16:00:00Z | 2022-08-28T04:00:00Z 2022-09-04T04:00:00Z 2022-09-18T03:00:00Z 2022-09-25T03:00:00Z 2022-10-02T03:00:00Z | midnight missing on 2022-09-11 (date moved late, needs tzdata ≥ 2022b): same instant returned for ever
+O-13  | iamkun/dayjs#2838                 | 0 9 * * *                | America/Asuncion    | default   | 2025-03-26T00:00:00Z | 2025-03-26T12:00:00Z | Paraguay left DST; stale data gives 13:00Z
+O-14  | taichino/croniter#55              | 0 9 29 2 *               | UTC                 | default   | 2016-02-29T09:00:00Z | 2020-02-29T09:00:00Z | leap day crashed
+O-14b | derived                           | 0 9 29 2 *               | UTC                 | default   | 2096-03-01T00:00:00Z | 2104-02-29T09:00:00Z | 2100 is no leap year: 8-year search limits fail
+O-15  | cronie-crond/cronie#215           | 0 0 * * */2              | UTC                 | default   | 2026-01-02T00:00:00Z | 2026-01-03T00:00:00Z 2026-01-04T00:00:00Z 2026-01-06T00:00:00Z | `*/2` = Sun,Tue,Thu,Sat was read as every day
+O-16  | datasert/cronjs#44                | 0 0 * * fri#5            | UTC                 | default   | 2023-09-22T12:00:00Z | 2023-09-29T00:00:00Z | the last occurrence was never matched
+O-17  | dragonmantank/cron-expression#168 | 0 5 LW * *               | UTC                 | default   | 2023-10-01T00:00:00Z | 2023-10-31T05:00:00Z 2023-11-30T05:00:00Z 2023-12-29T05:00:00Z | last weekday of month
+O-22  | dagster-io/dagster#21391          | 0 2 * * *                | Australia/Lord_Howe | default   | 2023-09-29T16:00:00Z | 2023-09-30T15:30:00Z 2023-10-01T15:00:00Z 2023-10-02T15:00:00Z | 30-minute gap 02:00–02:29 on 2023-10-01
+O-22  | dagster-io/dagster#21391          | 0 2 * * *                | Australia/Lord_Howe | gap skip  | 2023-09-29T16:00:00Z | 2023-10-01T15:00:00Z 2023-10-02T15:00:00Z 2023-10-03T15:00:00Z | 30-minute gap 02:00–02:29 on 2023-10-01
+O-23  | harrisiirak/cron-parser#388       | */45 * * * *             | UTC                 | default   | 2025-08-08T10:00:00Z | 2025-08-08T10:45:00Z 2025-08-08T11:00:00Z 2025-08-08T11:45:00Z | not "every 45 minutes"; the UI must say so
+O-24  | harrisiirak/cron-parser#156       | 0 1-59/2 * * * *         | UTC                 | default   | 2019-04-23T01:47:26Z | 2019-04-23T01:49:00Z 2019-04-23T01:51:00Z | step over a range
+O-25  | healthchecks/healthchecks#196     | 0 2 * * *                | Europe/Copenhagen   | default   | 2018-10-26T12:00:00Z | 2018-10-27T00:00:00Z 2018-10-28T00:00:00Z 2018-10-29T01:00:00Z | the form refused a valid expression near a transition
+O-25  | healthchecks/healthchecks#196     | 0 2 * * *                | Europe/Copenhagen   | fold both | 2018-10-26T12:00:00Z | 2018-10-27T00:00:00Z 2018-10-28T00:00:00Z 2018-10-28T01:00:00Z | the form refused a valid expression near a transition
+O-21  | OptimalBits/bull#2207             | 0 6 * * MON              | America/New_York    | default   | 2021-11-07T12:00:00Z | 2021-11-08T11:00:00Z 2021-11-15T11:00:00Z | all Monday jobs ran twice an hour apart; also restart all processes between 10:00Z and 11:00Z
+O-29a | Debian /etc/crontab               | 25 6 * * *               | Europe/London       | default   | 2026-03-28T12:00:00Z | 2026-03-29T05:25:00Z 2026-03-30T05:25:00Z | system crontab; user column and command must be parsed off
+O-29b | Debian /etc/crontab               | 47 6 * * 7               | Europe/London       | default   | 2026-03-28T12:00:00Z | 2026-03-29T05:47:00Z 2026-04-05T05:47:00Z | Sunday as 7, on the DST day
+O-29c | Debian /etc/crontab               | 52 6 1 * *               | Europe/London       | default   | 2026-03-28T12:00:00Z | 2026-04-01T05:52:00Z 2026-05-01T05:52:00Z | monthly
+O-31  | pitchblack408/pyawscron#69        | 34 12 * * SAT            | UTC                 | default   | 2025-10-23T00:00:00Z | 2025-10-25T12:34:00Z 2025-11-01T12:34:00Z | AWS form `cron(34 12 ? * SAT *)` must give this; `cron(34 12 * * SAT *)` must be refused (no `?`)
+O-52  | kelektiv/node-cron#118            | 0 0 12 11,26 * *         | America/Sao_Paulo   | default   | 2014-10-12T12:00:00Z | 2014-10-26T14:00:00Z | hung
+O-53  | cronie-crond/cronie#218           | 0 12 * * 0               | Europe/Berlin       | default   | 2022-03-24T11:00:00Z | 2022-03-27T10:00:00Z | adding 86 400 s skipped the 23-hour Sunday
+O-54  | jmrozanec/cron-utils#69           | 0 * * * 1-5              | America/Chicago     | default   | 2016-02-29T17:00:00Z | 2016-02-29T18:00:00Z | on a leap day jumped to 2 March
+O-55  | taichino/croniter#48              | 0 8 * * 1                | Europe/Amsterdam    | default   | 2017-10-28T12:00:00Z | 2017-10-30T07:00:00Z 2017-11-06T07:00:00Z | extra fire at 07:00 on the Monday after
+O-56  | quartznet/quartznet#587           | 11 7 * * *               | America/New_York    | default   | 2017-11-04T11:12:00Z | 2017-11-05T12:11:00Z | kept the old offset over the change
+O-57  | maennchen/crontab#132             | 0 9 * * mon#5            | UTC                 | default   | 2024-10-22T09:00:00Z | 2024-12-30T09:00:00Z | gave Saturday 2 November
+O-58  | harrisiirak/cron-parser#107       | 0 30 0 * * SAT,SUN       | UTC                 | default   | 2017-09-23T11:00:00Z | 2017-09-24T00:30:00Z 2017-09-30T00:30:00Z | list skipped the next day
+`
+
+export const fieldCases: readonly FieldCase[] = table
+  .trim()
+  .split('\n')
+  .map((row) => {
+    const [id = '', source = '', cron = '', timezone = '', rule = '', after = '', expected = '', why = ''] = row
+      .split('|')
+      .map((cell) => cell.trim())
+    const [name = '', value = ''] = rule.split(' ')
+    const choice = name === 'default' ? {} : { [name]: value }
+    return { id, source, why, cron, timezone, ...choice, after, expected: expected.split(' ') }
+  })

@@ -39,7 +39,7 @@ export interface Occurrence {
 }
 
 // Four-digit years, on the wire and in every database driver.
-const lastMs = Date.UTC(9999, 11, 31)
+const lastMs = Date.UTC(10_000, 0, 1) - 1
 
 /**
  * Compiles a parsed schedule. RRULE becomes one more rule here; bounds, calendars and jitter go around
@@ -93,10 +93,12 @@ export function* occurrencesBetween(
 ): Generator<Occurrence, void, undefined> {
   const compiled = 'next' in schedule ? schedule : compileSchedule(anchorSchedule(schedule, after))
   const untilMs = until.epochMilliseconds
-  let hit = compiled.next(after.epochMilliseconds)
-  for (let count = 0; count < limit && hit !== undefined && hit.at <= untilMs; count++) {
+  let previousMs = after.epochMilliseconds
+  for (let count = 0; count < limit; count++) {
+    const hit = compiled.next(previousMs)
+    if (hit === undefined || hit.at > untilMs) return
     yield toOccurrence(compiled, hit)
-    hit = compiled.next(hit.at)
+    previousMs = hit.at
   }
 }
 
