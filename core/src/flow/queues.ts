@@ -43,6 +43,15 @@ export async function resolveQueue(ctx: Ctx, name: string): Promise<QueuePlace> 
   return place
 }
 
+/** The queue of that name in the project, which is never made by this. Throws `not-found`. */
+export async function findQueue(ctx: Ctx, name: string): Promise<QueuePlace> {
+  const key = `${ctx.tenantId}${ctx.projectId}${name}`
+  const place = places.get(key) ?? (await withRead(ctx, (tx) => findPlace(tx, name)))
+  if (place === undefined) throw notFound('queue')
+  places.set(key, place)
+  return place
+}
+
 async function findPlace(tx: Tx, name: string): Promise<QueuePlace | undefined> {
   const rows = await runNamed<[Uuid, number]>(
     tx.client,
