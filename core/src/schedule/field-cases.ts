@@ -40,7 +40,7 @@ O-12  | PrefectHQ/prefect#5957            | 0 0 * * 0                | America/S
 O-13  | iamkun/dayjs#2838                 | 0 9 * * *                | America/Asuncion    | default   | 2025-03-26T00:00:00Z | 2025-03-26T12:00:00Z | Paraguay left DST; stale data gives 13:00Z
 O-14  | taichino/croniter#55              | 0 9 29 2 *               | UTC                 | default   | 2016-02-29T09:00:00Z | 2020-02-29T09:00:00Z | leap day crashed
 O-14b | derived                           | 0 9 29 2 *               | UTC                 | default   | 2096-03-01T00:00:00Z | 2104-02-29T09:00:00Z | 2100 is no leap year: 8-year search limits fail
-O-15  | cronie-crond/cronie#215           | 0 0 * * */2              | UTC                 | default   | 2026-01-02T00:00:00Z | 2026-01-03T00:00:00Z 2026-01-04T00:00:00Z 2026-01-06T00:00:00Z | `*/2` = Sun,Tue,Thu,Sat was read as every day
+O-15  | cronie-crond/cronie#215           | 0 0 * * */2              | UTC                 | default   | 2026-01-02T00:00:00Z | 2026-01-03T00:00:00Z 2026-01-04T00:00:00Z 2026-01-06T00:00:00Z | */2 = Sun,Tue,Thu,Sat was read as every day
 O-16  | datasert/cronjs#44                | 0 0 * * fri#5            | UTC                 | default   | 2023-09-22T12:00:00Z | 2023-09-29T00:00:00Z | the last occurrence was never matched
 O-17  | dragonmantank/cron-expression#168 | 0 5 LW * *               | UTC                 | default   | 2023-10-01T00:00:00Z | 2023-10-31T05:00:00Z 2023-11-30T05:00:00Z 2023-12-29T05:00:00Z | last weekday of month
 O-22  | dagster-io/dagster#21391          | 0 2 * * *                | Australia/Lord_Howe | default   | 2023-09-29T16:00:00Z | 2023-09-30T15:30:00Z 2023-10-01T15:00:00Z 2023-10-02T15:00:00Z | 30-minute gap 02:00–02:29 on 2023-10-01
