@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { defaultQueue, queueNameValue } from '../flow/queue.ts'
+import type { Uuid } from '../kernel/ids.ts'
+import { lineValue, proseValue } from '../kernel/text.ts'
+import { retryPolicyValue } from '../run/retry-policy.ts'
+import { defaultPriority } from '../run/run.ts'
+import { httpTargetValue } from '../run/target.ts'
+import { scheduleSchema } from '../schedule/schedule.ts'
+
+/** How overlap rules are written in `schedules` and `due`. */
+export const overlapCodes = { skip: 0, allow: 1 } as const
+export const overlapRules = ['skip', 'allow'] as const satisfies (keyof typeof overlapCodes)[]
+
+/** How catch-up rules are written in `schedules`. */
+export const catchUpCodes = { one: 0 } as const
+export const catchUpRules = ['one'] as const satisfies (keyof typeof catchUpCodes)[]
+
+export const jobNameValue = lineValue(200)
+export const externalIdValue = lineValue(200)
+export const tagValue = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$/, 'must be 1 to 63 letters, digits or . _ : / -')
+export const pauseReasonValue = lineValue(500)
+
+const fields = {
+  name: jobNameValue,
+  description: proseValue(4_000).nullable(),
+  externalId: externalIdValue.nullable().meta({ description: 'Your own id of the job, unique in the project.' }),
+  tags: z.array(tagValue).max(20),
+  target: httpTargetValue,
+  schedule: scheduleSchema.nullable().meta({ description: 'null: it runs when it is told to.' }),
+  queue: queueNameValue.meta({ description: 'Made when the project has none of that name.' }),
+  overlap: z
+    .enum(overlapRules)
+    .meta({ description: 'What happens to an occurrence while the job still has an open run.' }),
+  catchUp: z.enum(catchUpRules).meta({ description: 'Occurrences that are over a minute late become one run.' }),
+  retry: retryPolicyValue,
+  priority: z.int().min(1).max(5).meta({ description: '1 is served first, 5 last.' }),
+}
+
+/** What a person or program writes down as a job. The wire shape, with its defaults. */
+export const jobDefinitionValue = z.strictObject({
+  ...fields,
+  description: fields.description.default(null),
+  externalId: fields.externalId.default(null),
+  tags: fields.tags.default([]),
+  schedule: fields.schedule.default(null),
+  queue: fields.queue.default(defaultQueue),
+  overlap: fields.overlap.default('skip'),
+  catchUp: fields.catchUp.default('one'),
+  retry: fields.retry.default(retryPolicyValue.parse({})),
+  priority: fields.priority.default(defaultPriority),
+})
+export type JobDefinition = z.output<typeof jobDefinitionValue>
+/** The same with the defaults left out. */
+export type NewJob = z.input<typeof jobDefinitionValue>
+
+/** A change of a job: what is left out stays, what is given replaces the field as a whole. No defaults. */
+export const jobChangesValue = z.strictObject(fields).partial()
+export type JobChanges = z.input<typeof jobChangesValue>
+
+/** What of a definition may be read by whoever may see jobs. A target can carry secrets. */
+export type OpenDefinition = Omit<JobDefinition, 'target'>
+
+export type JobState = 'active' | 'paused'
+
+/** Where a job stands, beside what was defined. */
+export interface JobStatus {
+  id: Uuid
+  projectId: Uuid
+  /** Raised by every change of the definition, each of which is kept. */
+  version: number
+  state: JobState
+  pausedAt: Date | null
+  /** As the audit trail writes actors: `key:<uuid>`, `user:<uuid>` or `system`. */
+  pausedBy: string | null
+  pauseReason: string | null
+  queueId: Uuid
+  /** The next instant of its schedule that is not in the ledger yet; null when there is none, or it is paused. */
+  nextAt: Date | null
+  createdAt: Date
+  updatedAt: Date
+}
+
+/** A job as lists show it. */
+export type JobSummary = OpenDefinition & JobStatus
+
+/** A job with its target: whole for callers with `payloads:read`, else `isTargetReduced`. */
+export type Job = JobSummary & SeenTarget
+
+/** Without `payloads:read`: no headers, no body, no query and no user name in the URL. Not fit for writing back. */
+export interface SeenTarget {
+  target: JobDefinition['target']
+  isTargetReduced: boolean
+}
+
+/** One version of a job's definition. */
+export type JobVersion = JobVersionSummary & SeenTarget
+
+export interface JobVersionSummary {
+  version: number
+  definition: OpenDefinition
+  /** The version that this one is a copy of, when it was restored. */
+  restoredFrom: number | null
+  createdBy: string
+  createdAt: Date
+}

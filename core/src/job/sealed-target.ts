@@ -1,0 +1,72 @@
+import type { Ctx } from '../db/context.ts'
+import type { Uuid } from '../kernel/ids.ts'
+import { bodyBytes, decodeRequest, encodeRequest } from '../run/request-codec.ts'
+import { toRetryPolicy } from '../run/retry-policy.ts'
+import { targetTimeoutMs } from '../run/target.ts'
+import type { JobDefinition, OpenDefinition, SeenTarget } from './job.ts'
+
+/** What of a target is no secret, kept beside its envelope so that it reads back as it was written. */
+interface TargetShape {
+  type: 'http'
+  timeout: string
+  body: 'none' | 'text' | 'json'
+}
+
+/** A definition as `job_versions` keeps it: the open part as JSON, the target as the request an executor performs. */
+export interface StoredDefinition {
+  open: OpenDefinition & { target: TargetShape }
+  request: Buffer
+}
+
+/** The pure half of storing a definition. Equal definitions give equal JSON and equal bytes. */
+export function toStored({ target, ...open }: JobDefinition): StoredDefinition {
+  const body = bodyBytes(target.body)
+  const request = {
+    method: target.method,
+    url: target.url,
+    headers: target.headers,
+    timeoutMs: targetTimeoutMs(target),
+    retry: toRetryPolicy(open.retry),
+  }
+  const kind = body === null ? 'none' : typeof target.body === 'string' ? 'text' : 'json'
+  // Through JSON once, so that what was undefined is absent here as it is in the database.
+  const json = JSON.parse(
+    JSON.stringify({
+      ...open,
+      tags: [...new Set(open.tags)],
+      target: { type: target.type, timeout: target.timeout, body: kind },
+    }),
+  ) as StoredDefinition['open']
+  return { open: json, request: encodeRequest(request, body) }
+}
+
+/** The definition behind its stored form. */
+export function fromStored({ open: { target: shape, ...open }, request }: StoredDefinition): JobDefinition {
+  const { method, url, headers, body } = decodeRequest(request)
+  const text = body?.toString() ?? ''
+  return {
+    ...open,
+    target: {
+      type: shape.type,
+      method: method as JobDefinition['target']['method'],
+      url,
+      headers,
+      timeout: shape.timeout,
+      ...(shape.body === 'none' ? {} : { body: shape.body === 'json' ? (JSON.parse(text) as unknown) : text }),
+    },
+  }
+}
+
+/** A job's target as this caller may see it. `sealed` is the envelope of `jobId`'s version. */
+export async function seeTarget(
+  ctx: Ctx,
+  jobId: Uuid,
+  open: StoredDefinition['open'],
+  sealed: Buffer,
+): Promise<SeenTarget> {
+  const { target } = fromStored({ open, request: await ctx.keyRing.open(ctx.tenantId, jobId, sealed) })
+  if (ctx.scopes.has('payloads:read')) return { target, isTargetReduced: false }
+  const { origin, pathname } = new URL(target.url)
+  const { type, method, timeout } = target
+  return { target: { type, method, timeout, url: origin + pathname, headers: {} }, isTargetReduced: true }
+}

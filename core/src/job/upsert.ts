@@ -1,0 +1,38 @@
+import { requireScope } from '../access/scope.ts'
+import { type Ctx, withTx } from '../db/context.ts'
+import { AppError } from '../kernel/errors.ts'
+import { parseValue } from '../kernel/parse.ts'
+import { requireVersion } from '../kernel/version.ts'
+import { insertJob } from './create.ts'
+import { findByExternalId, lockExternalId, lockJob, toJob } from './internal.ts'
+import { type Job, jobDefinitionValue, type NewJob } from './job.ts'
+import { applyDefinition } from './update.ts'
+
+/**
+ * Makes the job of that external id be exactly what is given, whether it exists or not: what is left out becomes the
+ * default. Any number of callers at once make one job, and a call that changes nothing makes no version. A paused job
+ * stays paused. Throws `validation-failed`, and `precondition-failed` when it is not at `expectedVersion`.
+ */
+export async function upsertJob(
+  ctx: Ctx,
+  externalId: string,
+  { expectedVersion, ...input }: Omit<NewJob, 'externalId'> & { expectedVersion?: number | undefined },
+): Promise<{ job: Job; outcome: 'created' | 'updated' | 'unchanged' }> {
+  requireScope(ctx, 'jobs:write')
+  const definition = parseValue(jobDefinitionValue, { ...input, externalId })
+  await ctx.keyRing.load(ctx.tenantId)
+  return withTx(ctx, async (tx) => {
+    await lockExternalId(tx, externalId)
+    const id = await findByExternalId(tx, externalId)
+    if (id === undefined) {
+      if (expectedVersion !== undefined) {
+        throw new AppError('precondition-failed', `There is no job with the external id ${externalId} yet.`)
+      }
+      return { job: await toJob(tx, await insertJob(tx, definition)), outcome: 'created' }
+    }
+    const before = await lockJob(tx, id)
+    requireVersion('job', before.version, expectedVersion)
+    const after = await applyDefinition(tx, before, definition)
+    return { job: await toJob(tx, after ?? before), outcome: after === undefined ? 'unchanged' : 'updated' }
+  })
+}
