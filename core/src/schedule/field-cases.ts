@@ -53,7 +53,7 @@ O-21  | OptimalBits/bull#2207             | 0 6 * * MON              | America/N
 O-29a | Debian /etc/crontab               | 25 6 * * *               | Europe/London       | default   | 2026-03-28T12:00:00Z | 2026-03-29T05:25:00Z 2026-03-30T05:25:00Z | system crontab; user column and command must be parsed off
 O-29b | Debian /etc/crontab               | 47 6 * * 7               | Europe/London       | default   | 2026-03-28T12:00:00Z | 2026-03-29T05:47:00Z 2026-04-05T05:47:00Z | Sunday as 7, on the DST day
 O-29c | Debian /etc/crontab               | 52 6 1 * *               | Europe/London       | default   | 2026-03-28T12:00:00Z | 2026-04-01T05:52:00Z 2026-05-01T05:52:00Z | monthly
-O-31  | pitchblack408/pyawscron#69        | 34 12 * * SAT            | UTC                 | default   | 2025-10-23T00:00:00Z | 2025-10-25T12:34:00Z 2025-11-01T12:34:00Z | a weekday name was read one day off
+O-31  | pitchblack408/pyawscron#69        | 34 12 * * SAT            | UTC                 | default   | 2025-10-23T00:00:00Z | 2025-10-25T12:34:00Z 2025-11-01T12:34:00Z | the same as the AWS form cron(34 12 ? * SAT *)
 O-52  | kelektiv/node-cron#118            | 0 0 12 11,26 * *         | America/Sao_Paulo   | default   | 2014-10-12T12:00:00Z | 2014-10-26T14:00:00Z | hung
 O-53  | cronie-crond/cronie#218           | 0 12 * * 0               | Europe/Berlin       | default   | 2022-03-24T11:00:00Z | 2022-03-27T10:00:00Z | adding 86 400 s skipped the 23-hour Sunday
 O-54  | jmrozanec/cron-utils#69           | 0 * * * 1-5              | America/Chicago     | default   | 2016-02-29T17:00:00Z | 2016-02-29T18:00:00Z | on a leap day jumped to 2 March
