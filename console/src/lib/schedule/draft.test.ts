@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { draftOf, scheduleOf, sentenceFits, writeCron, writeEvery, writeSentence } from './draft.ts'
+import { draftOf, scheduleOf, sentenceFits, writeAt, writeCron, writeEvery, writeSentence } from './draft.ts'
 import type { Schedule } from './schedule.ts'
 
 const timezone = 'Europe/London'
@@ -14,6 +14,7 @@ describe('the schedule builder', () => {
     { type: 'every', every: 'PT24H' },
     { type: 'every', every: 'PT1M30S' },
     { type: 'at', at: '2026-12-24T18:00', timezone },
+    { type: 'at', at: '2026-07-24T18:00:30.000Z', timezone },
   ])('opens and saves %j unchanged', (schedule) => {
     expect(scheduleOf(draftOf(schedule, 'UTC', ''))).toEqual(schedule)
   })
@@ -47,6 +48,12 @@ describe('the schedule builder', () => {
   it('drops the anchor when the interval changes', () => {
     const draft = draftOf({ type: 'every', every: 'PT36H', anchor: '2026-01-01T00:00:00.000Z' }, 'UTC', '')
     expect(scheduleOf(writeEvery(draft, { count: 2, unit: 'hour' }))).toEqual({ type: 'every', every: 'PT2H' })
+  })
+
+  it('shows a stored instant on the clock of the zone, and keeps it until the clock is changed', () => {
+    const draft = draftOf({ type: 'at', at: '2026-07-24T18:00:00.000Z', timezone }, 'UTC', '')
+    expect(draft.at).toBe('2026-07-24T19:00')
+    expect(scheduleOf(writeAt(draft, '2026-07-24T20:00'))).toEqual({ type: 'at', at: '2026-07-24T20:00', timezone })
   })
 
   it('has no schedule when there is none', () => {

@@ -1,3 +1,4 @@
+import { wallClock } from '#lib/time/words.ts'
 import { parseIsoDuration, toIsoDuration } from '#lib/time/duration.ts'
 import type { Fold, Gap, Schedule } from './schedule.ts'
 import { type Sentence, scheduleToSentence, sentenceToSchedule } from './sentence.ts'
@@ -15,6 +16,8 @@ export interface Draft {
   every: { count: number; unit: EveryUnit }
   /** Wall clock in the zone, as a date-time input has it: `2026-11-29T06:25`. */
   at: string
+  /** The instant as it was stored, until the wall clock is changed. */
+  instant: string | undefined
   timezone: string
   gap: Gap | undefined
   fold: Fold | undefined
@@ -30,13 +33,19 @@ export function draftOf(schedule: Schedule | undefined, timezone: string, at: st
     cron: '0 9 * * *',
     every: { count: 15, unit: 'minute' },
     at,
+    instant: undefined,
     timezone: schedule?.timezone ?? timezone,
     gap: undefined,
     fold: undefined,
     anchor: undefined,
   }
   if (!schedule) return { ...empty, tab: 'none' }
-  if (schedule.type === 'at') return { ...empty, tab: 'at', at: schedule.at }
+  if (schedule.type === 'at') {
+    const hasOffset = /(Z|[+-]\d{2}:\d{2})$/.test(schedule.at)
+    if (!hasOffset) return { ...empty, tab: 'at', at: schedule.at }
+    const wall = wallClock(Date.parse(schedule.at), empty.timezone)
+    return { ...empty, tab: 'at', at: wall, instant: schedule.at }
+  }
   if (schedule.type === 'every') return { ...writeEvery(empty, everyOf(schedule.every)), anchor: schedule.anchor }
   const draft = writeCron({ ...empty, gap: schedule.gap, fold: schedule.fold }, schedule.cron)
   return scheduleToSentence(schedule) ? { ...draft, tab: 'sentence' } : draft
@@ -62,6 +71,11 @@ export function writeEvery(draft: Draft, every: Draft['every']): Draft {
   return { ...draft, tab: 'every', every, anchor: undefined, sentence: sentence ?? draft.sentence }
 }
 
+/** Changes the one date and time; a stored instant gives way to the wall clock that was written. */
+export function writeAt(draft: Draft, at: string, timezone = draft.timezone): Draft {
+  return { ...draft, tab: 'at', at, timezone, instant: undefined }
+}
+
 /** The schedule that the tab in use means; undefined when the job has none. */
 export function scheduleOf(draft: Draft): Schedule | undefined {
   const { timezone, gap, fold } = draft
@@ -69,7 +83,7 @@ export function scheduleOf(draft: Draft): Schedule | undefined {
     case 'none':
       return undefined
     case 'at':
-      return { type: 'at', at: draft.at, timezone }
+      return { type: 'at', at: draft.instant ?? draft.at, timezone }
     case 'every':
       return withAnchor({ type: 'every', every: everyText(draft.every) }, draft.anchor)
     case 'cron':

@@ -16,6 +16,8 @@ describe('durationWords', () => {
     [15_120_000, '4 h 12 min'],
     [86_400_000, '1 d'],
     [273_600_000, '3 d 4 h'],
+    [863_999_999, '9 d 23 h'],
+    [900_000_000, '10 d'],
     [-1_240, '1.24 s'],
   ])('%d ms is %s', (milliseconds, words) => {
     expect(durationWords(milliseconds)).toBe(words);

@@ -12,7 +12,7 @@ export function durationWords(milliseconds: number): string {
   if (value < minute) return `${(Math.floor(value / 100) / 10).toFixed(1)} s`;
   if (value < hour) return pair(value, minute, 'min', second, 's');
   if (value < day) return pair(value, hour, 'h', minute, 'min');
-  return pair(value, day, 'd', hour, 'h');
+  return value < 10 * day ? pair(value, day, 'd', hour, 'h') : `${Math.floor(value / day)} d`;
 }
 
 function pair(value: number, big: number, bigName: string, small: number, smallName: string): string {

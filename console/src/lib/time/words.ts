@@ -70,6 +70,13 @@ export function offsetWords(at: number, zone: string): string {
   return offset === '' || offset === '+00:00' ? 'UTC' : offset;
 }
 
+/** The wall clock of the zone as a date-time input has it: `2026-11-29T06:25`, with seconds when they are not zero. */
+export function wallClock(at: number, zone: string): string {
+  const whole = format(zone, 'wall', { year: 'numeric', month: '2-digit', day: '2-digit' }).formatToParts(at)
+  const { year, month, day } = Object.fromEntries(whole.map((part) => [part.type, part.value]))
+  return `${year}-${month}-${day}T${clockWords(at, zone)}`
+}
+
 /** Days since the epoch of the calendar day that the zone's clocks show. */
 function dayNumber(at: number, zone: string): number {
   const whole = format(zone, 'day', { year: 'numeric', month: 'numeric', day: 'numeric' }).formatToParts(at);

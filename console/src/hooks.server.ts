@@ -1,0 +1,64 @@
+import { error, type RequestEvent, redirect } from '@sveltejs/kit'
+import { type Handle, sequence } from '@sveltejs/kit/hooks'
+import { findProject } from '#lib/me.ts'
+import { type Theme, themeCookie, themes, zoneCookie } from '#lib/reader.svelte.ts'
+import { isEnded, readMe } from '#lib/server/api.ts'
+import { log } from '#lib/server/log.ts'
+import { cookieBase, secure } from '#lib/server/security.ts'
+import { sessionCookie } from '#lib/server/session.ts'
+import { sessions } from '#lib/server/sessions.ts'
+import { isZone } from '#lib/time/words.ts'
+
+const readPreferences: Handle = async ({ event, resolve }) => {
+  const theme: Theme = themes.find((name) => name === event.cookies.get(themeCookie)) ?? 'system'
+  const zone = event.cookies.get(zoneCookie)
+  event.locals.preferences = { theme, zone: isZone(zone) ? zone : 'UTC' }
+  event.locals.now = Date.now()
+  const response = await resolve(event, {
+    transformPageChunk: ({ html }) => html.replace('%meridian.theme%', theme),
+    preload: ({ type, path }) => type === 'js' || type === 'css' || (type === 'font' && path.includes('inter-latin-wght')),
+  })
+  await secure(response)
+  return response
+}
+
+/** Lets a page of the app see who asks, and only what that person may open. Everyone else is sent to sign in. */
+const requirePerson: Handle = async ({ event, resolve }) => {
+  const { cookies, locals, params, route } = event
+  if (!route.id?.startsWith('/(app)')) return resolve(event)
+  const id = cookies.get(sessionCookie)
+  const session = id === undefined ? undefined : await sessions.read(id)
+  if (id === undefined || !session) return signIn(event)
+  locals.session = { id, session }
+  try {
+    locals.me = await readMe(session.token)
+  } catch (thrown) {
+    if (!isEnded(thrown)) throw thrown
+    await sessions.destroy(id)
+    cookies.delete(sessionCookie, cookieBase)
+    return signIn(event)
+  }
+  if (params.tenant !== undefined && params.project !== undefined) {
+    locals.open = findProject(locals.me, params.tenant, params.project)
+  }
+  return resolve(event)
+}
+
+/** Pages and forms lead to the sign-in; what scripts ask for is refused, since they could not show it. */
+function signIn({ request, isDataRequest, url }: RequestEvent): never {
+  const isForm = request.headers.has('x-sveltekit-action')
+  if (!isDataRequest && !isForm && !request.headers.get('accept')?.includes('text/html')) error(401, 'Sign in again')
+  const wanted = url.pathname === '/' || request.method !== 'GET' ? '' : url.pathname + url.search
+  redirect(303, wanted ? `/login?returnTo=${encodeURIComponent(wanted)}` : '/login')
+}
+
+const logRequest: Handle = async ({ event, resolve }) => {
+  const begun = performance.now()
+  const response = await resolve(event)
+  const { method } = event.request
+  const durationMs = Math.round(performance.now() - begun)
+  log.info({ method, route: event.route.id, status: response.status, durationMs }, 'request')
+  return response
+}
+
+export const handle = sequence(logRequest, readPreferences, requirePerson)

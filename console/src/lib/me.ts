@@ -1,0 +1,38 @@
+import type { Role } from '#lib/access.ts'
+
+/** Who is signed in and where they may go, as `GET /v1/me` says it. */
+export interface Me {
+  user: { id: string; email: string; name: string }
+  tenants: Tenant[]
+}
+
+export interface Tenant {
+  id: string
+  slug: string
+  name: string
+  role: Role
+  projects: Project[]
+}
+
+export interface Project {
+  id: string
+  slug: string
+  name: string
+  label: 'production' | 'staging' | 'development'
+}
+
+/** The project that a path names, among those the person may see. */
+export function findProject(me: Me, tenantSlug: string, projectSlug: string): { tenant: Tenant; project: Project } | undefined {
+  const tenant = me.tenants.find((candidate) => candidate.slug === tenantSlug)
+  const project = tenant?.projects.find((candidate) => candidate.slug === projectSlug)
+  return tenant && project ? { tenant, project } : undefined
+}
+
+/** Up to two letters for a person: of the name, or of the address when there is none. */
+export function initials(user: Me['user']): string {
+  const words = (user.name || user.email).split(/[\s@.]+/).filter(Boolean)
+  return words
+    .slice(0, 2)
+    .map((word) => word.charAt(0).toUpperCase())
+    .join('')
+}
