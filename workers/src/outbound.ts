@@ -27,9 +27,9 @@ export interface Outbound {
   /** Makes one call and follows no redirect. Always resolves: what went wrong is part of the result. */
   request(request: ExchangeRequest, cancellation?: Cancellation): Promise<ExchangeResult>
   stats(): { origins: number; active: number; pending: number }
-  /** Ends when the running calls have ended. */
+  /** Closes each socket after the call on it; calls that wait for a socket fail. */
   close(): Promise<void>
-  /** Cuts the running calls short. */
+  /** Closes all sockets now; the calls on them fail. */
   destroy(): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const { allowPrivate, maxSocketsPerOrigin = 64, connectTimeoutMs = 10_000, maxOrigins = 1_000 } = options
   const wheel = new TimerWheel()
   const handover: Handover = { times: null }
-  const bodyBudget = { bytesLeft: options.bodyBudgetBytes ?? 33_554_432 }
+  const bodyBudget = { bytesLeft: options.bodyBudgetBytes ?? 16_777_216 }
   const shared: ExchangeShared = { wheel, handover, bodyBudget, pending: 0 }
   const connect = createConnector({
     allows: addressGate(allowPrivate),

@@ -1,4 +1,9 @@
-import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { uuidv7 } from '@meridian/core/kernel/ids'
@@ -41,8 +46,11 @@ export async function listen(server: Server, host = '127.0.0.1', port = 0): Prom
 export const listenHttp = (listener: RequestListener, host?: string, port?: number): Promise<Listening> =>
   listen(createHttpServer(listener), host, port)
 
-export const listenHttps = (tls: { key: string; cert: string }, listener: RequestListener, host?: string): Promise<Listening> =>
-  listen(createHttpsServer(tls, listener), host)
+export const listenHttps = (
+  tls: { key: string; cert: string },
+  listener: RequestListener,
+  host?: string,
+): Promise<Listening> => listen(createHttpsServer(tls, listener), host)
 
 /** A server that is no HTTP server: `onRequest` gets the socket once the first bytes of a request have come. */
 export const listenRaw = (onRequest: (socket: Socket) => void, host?: string): Promise<Listening> =>
@@ -59,8 +67,12 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-export const answer = (response: ServerResponse, status: number, headers: Record<string, string> = {}, body = ''): void =>
-  void response.writeHead(status, headers).end(body)
+export const answer = (
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string> = {},
+  body = '',
+): void => void response.writeHead(status, headers).end(body)
 
 /** A door that closes when the test is over. */
 export function openDoor(options: Partial<OutboundOptions> = {}): Outbound {

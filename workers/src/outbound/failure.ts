@@ -14,6 +14,9 @@ export class OutboundError extends Error {
 export function classifyError(error: unknown, headSeen: boolean): OutboundError {
   if (error instanceof OutboundError) return error
   const { code = '', message = '' } = error as { code?: string; message?: string }
+  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') {
+    return new OutboundError('reset', 'The worker that made the call stopped.', error)
+  }
   if (isCutShort(code, message, headSeen)) {
     return new OutboundError('reset', 'The connection ended before the response did.', error)
   }
