@@ -190,7 +190,9 @@ describe('create', () => {
       extra: { current: { id: first.id } },
     })
     expect((await getJobByExternalId(ctx, 'invoice/7')).id).toBe(first.id)
-    await expect(getJobByExternalId(ctx, 'invoice/8')).rejects.toMatchObject({ code: 'not-found' })
+    for (const unknown of ['invoice/8', 'a\u0000b', '']) {
+      await expect(getJobByExternalId(ctx, unknown)).rejects.toMatchObject({ code: 'not-found' })
+    }
     const other = await createTenant(db)
     await expect(createJob(testCtx(db, other), sampleJob({ externalId: 'invoice/7' }))).resolves.toMatchObject({
       version: 1,

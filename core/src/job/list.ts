@@ -15,7 +15,8 @@ export interface JobFilter {
   queue?: string | undefined
 }
 
-const literal = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
+// Wildcards are letters here, and Postgres takes no NUL.
+const literal = (text: string): string => text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')
 
 /** The project's jobs, newest first, without their targets. */
 export async function listJobs(ctx: Ctx, filter: JobFilter, page: PageRequest): Promise<Page<JobSummary>> {

@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { createPool, type Pool } from '../src/db/client.ts'
+import { withRead, withTx } from '../src/db/context.ts'
+import { jobs } from '../src/db/schema.ts'
+import { createJob } from '../src/job/create.ts'
+import { updateJob } from '../src/job/update.ts'
+import { acceptRuns, prepareRun } from '../src/run/accept.ts'
+import { materialise } from '../src/run/materialise.ts'
+import { httpTargetValue } from '../src/run/target.ts'
+import { createTenant, type TestTenant, testCtx } from '../src/testing/factories.ts'
+import { sampleJob } from '../src/testing/job-samples.ts'
+import { createTestDb, type TestDb } from '../src/testing/test-db.ts'
+
+let db: TestDb
+let ours: TestTenant
+let theirs: TestTenant
+/** Every table that has a tenant, found in the catalogue: a future one is covered the day it exists. */
+let tenantTables: string[]
+
+async function populate(tenant: TestTenant): Promise<void> {
+  const ctx = testCtx(db, tenant)
+  await createJob(ctx, sampleJob({ externalId: 'same', schedule: { type: 'every', every: 'PT1H' } }))
+  const target = httpTargetValue.parse({ type: 'http', url: 'https://example.com/' })
+  const dueAt = new Date(Date.now() + 3_600_000)
+  const rows = [
+    await prepareRun(ctx, { target, idempotencyKey: 'same', fingerprint: Buffer.alloc(32) }),
+    await prepareRun(ctx, { target, dueAt }),
+  ]
+  await acceptRuns(db.app, rows, false)
+}
+
+beforeAll(async () => {
+  db = await createTestDb(inject('postgresUrl'))
+  ours = await createTenant(db)
+  theirs = await createTenant(db)
+  await populate(ours)
+  await populate(theirs)
+  await materialise(db.engine, { shard: 1, aheadMs: 3_600_000, limit: 10 })
+  const { rows } = await db.owner.query<{ name: string }>(
+    `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
+     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       and a.attname = 'tenant_id' and not a.attisdropped order by 1`,
+  )
+  tenantTables = rows.map(({ name }) => name)
+})
+afterAll(() => db.close())
+
+const mayApp = async (table: string, privilege: 'select' | 'insert' | 'update' | 'delete'): Promise<boolean> =>
+  (
+    await db.owner.query<{ may: boolean }>(`select has_table_privilege('meridian_app', $1, $2) as may`, [
+      table,
+      privilege,
+    ])
+  ).rows[0]?.may ?? false
+
+describe('the wall between tenants, as the catalogue tells it', () => {
+  test('is forced on every table that has a tenant, and on the directory', async () => {
+    expect(tenantTables.length).toBeGreaterThan(20)
+    const { rows } = await db.owner.query<{ name: string }>(
+      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relname = any($1)
+         and not (relrowsecurity and relforcerowsecurity)`,
+      [[...tenantTables, 'tenants', 'users', 'identities', 'sessions']],
+    )
+    expect(rows).toEqual([])
+  })
+
+  test('has one rule for the app on each of them: the tenant of the transaction, reading and writing', async () => {
+    const { rows } = await db.owner.query<{ tablename: string; cmd: string; qual: string; with_check: string | null }>(
+      `select tablename, cmd, qual, with_check from pg_policies where schemaname = 'public' and 'meridian_app' = any(roles)
+         and tablename = any($1)`,
+      [tenantTables],
+    )
+    expect(rows.map(({ tablename }) => tablename).toSorted()).toEqual(tenantTables)
+    const rule = /^\(tenant_id = \( SELECT current_tenant\(\) AS current_tenant\)\)$/
+    for (const { cmd, qual, with_check } of rows) {
+      expect(qual).toMatch(rule)
+      if (cmd !== 'SELECT') expect(with_check).toMatch(rule)
+    }
+  })
+
+  test('has no rule that lets everybody through', async () => {
+    const { rows } = await db.owner.query(
+      "select tablename, policyname from pg_policies where schemaname = 'public' and 'public' = any(roles)",
+    )
+    expect(rows).toEqual([])
+  })
+
+  test('has no gap behind it: the app owns nothing, bypasses nothing, is member of nothing', async () => {
+    const { rows } = await db.owner.query(
+      `select rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb,
+         exists (select from pg_class c where c.relowner = r.oid and c.relnamespace = 'public'::regnamespace) as owns,
+         exists (select from pg_auth_members m where m.member = r.oid) as member
+       from pg_roles r where rolname in ('meridian_app', 'meridian_engine') order by 1`,
+    )
+    const harmless = {
+      rolsuper: false,
+      rolbypassrls: false,
+      rolcreaterole: false,
+      rolcreatedb: false,
+      owns: false,
+      member: false,
+    }
+    expect(rows).toEqual([
+      { rolname: 'meridian_app', ...harmless },
+      { rolname: 'meridian_engine', ...harmless },
+    ])
+  })
+
+  test('cannot be walked around by reading a partition directly', async () => {
+    const { rows } = await db.owner.query<{ name: string }>(
+      `select relname as name from pg_class where relispartition and relnamespace = 'public'::regnamespace and relkind = 'r'
+         and (has_table_privilege('meridian_app', oid, 'select') or has_table_privilege('meridian_app', oid, 'insert, update, delete'))`,
+    )
+    expect(rows).toEqual([])
+  })
+
+  test('is not opened by a function: those that run as somebody else are a known few, with a fixed search path', async () => {
+    const { rows } = await db.owner.query<{ name: string; path: string[] | null }>(
+      `select p.proname as name, p.proconfig as path from pg_proc p
+       where p.pronamespace = 'public'::regnamespace and p.prosecdef and has_function_privilege('meridian_app', p.oid, 'execute') order by 1`,
+    )
+    expect(rows.map(({ name }) => name)).toEqual([
+      'accept_runs',
+      'close_session',
+      'find_api_key',
+      'find_session',
+      'list_memberships',
+      'open_session',
+      'touch_api_keys',
+    ])
+    for (const { path } of rows) expect(path).toContain('search_path=public, pg_temp')
+  })
+})
+
+describe('the wall between tenants, as a connection feels it', () => {
+  const seen = async (pool: Pool, table: string, tenantId?: string): Promise<string[]> => {
+    const client = await pool.connect()
+    try {
+      await client.query('begin')
+      if (tenantId !== undefined) await client.query("select set_config('app.tenant_id', $1, true)", [tenantId])
+      const { rows } = await client.query<{ tenant_id: string }>(`select distinct tenant_id from ${table}`)
+      return rows.map((row) => row.tenant_id)
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+  }
+
+  test('without a tenant no table shows a row', async () => {
+    for (const table of tenantTables) if (await mayApp(table, 'select')) expect(await seen(db.app, table)).toEqual([])
+    expect((await db.app.query('select from tenants')).rowCount).toBe(0)
+    expect((await db.app.query('select from users')).rowCount).toBe(0)
+  })
+
+  test('with a tenant each table shows that tenant’s rows only, though the other’s are there', async () => {
+    const both = new Set<string>()
+    for (const table of tenantTables) {
+      const there = new Set(await seen(db.owner, table))
+      if (there.has(ours.tenantId) && there.has(theirs.tenantId)) both.add(table)
+      if (!(await mayApp(table, 'select'))) continue
+      expect(await seen(db.app, table, ours.tenantId)).toEqual(there.has(ours.tenantId) ? [ours.tenantId] : [])
+    }
+    expect([...both]).toEqual(
+      expect.arrayContaining([
+        'api_keys',
+        'audit_entries',
+        'due',
+        'events',
+        'idempotency_keys',
+        'inputs',
+        'job_versions',
+        'jobs',
+        'limits',
+        'memberships',
+        'occurrences',
+        'projects',
+        'queues',
+        'ready',
+        'schedules',
+      ]),
+    )
+  })
+
+  test('no row can be written for, or given to, another tenant', async () => {
+    for (const table of tenantTables) {
+      // Columns no longer matter once the check of the tenant fails, but the row must come that far.
+      const copy = `insert into ${table} overriding system value select * from jsonb_populate_record(null::${table}, $1)`
+      const row = (
+        await db.owner.query<{ row: unknown }>(
+          `select to_jsonb(t) as row from ${table} t where tenant_id = $1 limit 1`,
+          [theirs.tenantId],
+        )
+      ).rows[0]?.row
+      if (row === undefined) continue
+      const attempt = (sql: string, values: unknown[]) =>
+        withTx(testCtx(db, ours), (tx) => tx.client.query(sql, values))
+      if (await mayApp(table, 'insert')) {
+        await expect(attempt(copy, [JSON.stringify(row)]), table).rejects.toMatchObject({ code: '42501' })
+      }
+      if (await mayApp(table, 'update')) {
+        const taken = await attempt(`update ${table} set tenant_id = $1 where tenant_id = $2`, [
+          ours.tenantId,
+          theirs.tenantId,
+        ])
+        expect(taken.rowCount, table).toBe(0)
+        await expect(
+          attempt(`update ${table} set tenant_id = $1 where tenant_id = $2`, [theirs.tenantId, ours.tenantId]),
+          table,
+        ).rejects.toMatchObject({ code: '42501' })
+      }
+      if (await mayApp(table, 'delete')) {
+        expect((await attempt(`delete from ${table} where tenant_id = $1`, [theirs.tenantId])).rowCount, table).toBe(0)
+      }
+    }
+  })
+
+  test('holds on shared connections under aborts, timeouts and missing contexts', async () => {
+    const pool = createPool({ url: db.appUrl, max: 8, applicationName: 'wall' })
+    const tenants = await Promise.all(Array.from({ length: 12 }, () => createTenant(db)))
+    const contexts = tenants.map((tenant) => ({ ...testCtx(db, tenant), pool }))
+    const own = await Promise.all(contexts.map((ctx) => createJob(ctx, sampleJob())))
+    const step = async (index: number): Promise<void> => {
+      const place = (index * 7) % contexts.length
+      const ctx = contexts[place]
+      const job = own[place]
+      if (ctx === undefined || job === undefined) throw new Error('no such tenant')
+      switch (index % 5) {
+        case 0:
+          await expect(withTx(ctx, (tx) => tx.client.query('select 1 / 0'))).rejects.toMatchObject({ code: '22012' })
+          break
+        case 1:
+          await expect(
+            withTx(ctx, async (tx) => {
+              await tx.client.query('set local statement_timeout = 1')
+              await tx.client.query('select pg_sleep(1)')
+            }),
+          ).rejects.toMatchObject({ code: 'dependency-unavailable' })
+          break
+        case 2:
+          expect((await pool.query('select from jobs')).rowCount).toBe(0)
+          break
+        case 3:
+          await updateJob(ctx, job.id, { name: `step ${index}` })
+          break
+        default:
+          expect((await withRead(ctx, (tx) => tx.db.select({ id: jobs.id }).from(jobs))).map(({ id }) => id)).toEqual([
+            job.id,
+          ])
+      }
+    }
+    await Promise.all(Array.from({ length: 600 }, (_, index) => step(index)))
+    expect(pool.waitingCount).toBe(0)
+    await pool.end()
+  })
+})
