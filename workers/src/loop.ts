@@ -61,14 +61,16 @@ export function startLoop({ name, runOnce, idleMs, log, onPass }: LoopOptions): 
         waitMs = backoffDelay(errorBackoff, ++errors, Math.random())
         log.warn({ err: error, loop: name, errors, waitMs }, 'a pass failed')
       }
-      if (waitMs > 0 && !isWoken && !controller.signal.aborted) await sleep(waitMs)
+      // After an error the back-off holds: what wakes us may be what hurts us.
+      const isDue = isWoken && errors === 0
+      if (waitMs > 0 && !isDue && !controller.signal.aborted) await sleep(waitMs)
     }
   }
   const running = run()
 
   const wake = (): void => {
     isWoken = true
-    wakeUp()
+    if (errors === 0) wakeUp()
   }
   return {
     wake,
@@ -76,7 +78,7 @@ export function startLoop({ name, runOnce, idleMs, log, onPass }: LoopOptions): 
       const waitMs = atMs - performance.now()
       if (waitMs <= 0) wake()
       else if (plannedAtMs === Number.POSITIVE_INFINITY) isWoken = true
-      else if (atMs < plannedAtMs) {
+      else if (atMs < plannedAtMs && errors === 0) {
         plannedAtMs = atMs
         clearTimeout(timer)
         timer = setTimeout(wakeUp, Math.ceil(waitMs))
