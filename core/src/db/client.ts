@@ -20,12 +20,14 @@ export interface PoolOptions {
 
 /**
  * The hot statements are arrays over tables that are often empty when they are analysed, so their plans are
- * pinned: generic, index only, no merge joins. With the defaults one bad estimate costs seconds.
+ * pinned: generic, index only, no merge joins, no memoize. With the defaults one bad estimate costs seconds.
  */
 export const hotPathSettings: Record<string, string> = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
   enable_mergejoin: 'off',
+  // Places never repeat within a batch: a cache in front of each probe only costs.
+  enable_memoize: 'off',
   jit: 'off',
 }
 
