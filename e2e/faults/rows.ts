@@ -21,7 +21,7 @@ export const rows: Record<string, Row> = { R1, R2, R3, R4, R6, R7, R10, R21, A1,
 /** The rows that are held by tests inside a package: the package, and the test files. */
 export const packageRows: Record<string, { folder: string; files: readonly string[] }> = {
   R18: { folder: 'core', files: ['src/kernel/backoff.test.ts', 'src/run/retry-policy.test.ts'] },
-  S1: { folder: 'workers', files: ['src/outbound'] },
-  S2: { folder: 'workers', files: ['src/outbound'] },
-  S3: { folder: 'workers', files: ['src/outbound'] },
+  S1: { folder: 'workers', files: ['test/ssrf-literals.test.ts'] },
+  S2: { folder: 'workers', files: ['test/ssrf-names.test.ts'] },
+  S3: { folder: 'workers', files: ['test/redirects.test.ts'] },
 }
