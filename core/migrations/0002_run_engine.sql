@@ -94,8 +94,8 @@ end $$;
 -- Admits up to p_batch runs of a pool, so that at most p_cap are held. Whoever gets the lock dispatches; nobody
 -- owns it. First every run that is due within p_ahead_ms gets its overlap decision and moves to ready; then slots
 -- are given, lowest slots-in-use / weight first among tenants, then by priority and due instant. Slots are
--- counted from live rows. `waiting` in the last row says whether ready runs were left behind.
-create function admit_runs(p_pool smallint, p_batch int, p_cap int, p_ahead_ms float8, p_queued_seconds float8)
+-- counted from live rows. With less than p_room_min slots free it leaves the rest to the next look.
+create function admit_runs(p_pool smallint, p_batch int, p_cap int, p_ahead_ms float8, p_queued_seconds float8, p_room_min int)
 returns table (o_tenant uuid, o_queue uuid, o_id uuid, o_fence int, o_due_ms float8, o_week date)
 language plpgsql set enable_nestloop = off as $f$
 #variable_conflict use_column
@@ -109,8 +109,8 @@ begin
     perform promote_due(p_pool, v_until, 2 * p_batch);
   end if;
   select p_cap - count(*) into v_room from held h where h.pool = p_pool;
-  -- A slot here and there is not worth a walk over all queues while a backlog waits.
-  if v_room <= 0 or (v_room < p_cap / 4 and v_room < p_batch / 4) then return; end if;
+  -- Where slots come free by the thousand, one here and there is not worth a walk over all queues.
+  if v_room < greatest(1, p_room_min) then return; end if;
   v_room := least(v_room, p_batch);
   return query
   with recursive q as (

@@ -17,6 +17,8 @@ export interface AdmitOptions {
   aheadMs: number
   /** After this time a queued run counts as lost on its way. */
   queuedSeconds: number
+  /** With fewer slots free nothing is admitted: more will be in a moment. */
+  roomMin?: number
 }
 
 /**
@@ -24,12 +26,13 @@ export interface AdmitOptions {
  * The runs come in order of their due instants.
  */
 export const admitRuns = (pool: Pool, options: AdmitOptions): Promise<Admitted[]> =>
-  runNamed<Admitted>(pool, 'admit_runs', 'select * from admit_runs($1::smallint, $2, $3, $4, $5)', [
+  runNamed<Admitted>(pool, 'admit_runs', 'select * from admit_runs($1::smallint, $2, $3, $4, $5, $6)', [
     options.pool,
     options.batch,
     options.capacity,
     options.aheadMs,
     options.queuedSeconds,
+    options.roomMin ?? 1,
   ])
 
 /** What a dispatcher needs to know to sleep well. */

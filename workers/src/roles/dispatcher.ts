@@ -22,6 +22,8 @@ const batchMax = 1_000
 const parcelMax = 200
 /** Work that may wait on the way so that executors never run dry, as seconds of what they finish. */
 const slackSeconds = 0.4
+/** Slots that come free within this time are worth waiting for: one walk over the queues then serves them all. */
+const gatherSeconds = 0.03
 const capacityAgeMs = 500
 /** How soon to look again while something is due that could not be admitted. */
 const overdueMs = 10
@@ -50,7 +52,8 @@ export class Dispatcher {
     if (capacity.slots === 0 || !carrier.isReady()) return { sleepMs: Math.min(pollMs, 200) }
     const limit = Math.round(capacity.slots + slackSeconds * capacity.finishedPerSecond)
     const batch = Math.max(1, Math.min(batchMax, Math.ceil(limit / 2)))
-    const admitted = await admitRuns(engine, { pool: poolId, batch, capacity: limit, aheadMs, queuedSeconds })
+    const roomMin = Math.min(batch, Math.round(gatherSeconds * capacity.finishedPerSecond))
+    const admitted = await admitRuns(engine, { pool: poolId, batch, capacity: limit, aheadMs, queuedSeconds, roomMin })
     if (admitted.length > 0) {
       // One batch is on its way while the next is admitted, no more: Redis stays shallow.
       await this.#carrying
