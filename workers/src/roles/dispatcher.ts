@@ -23,7 +23,7 @@ const parcelMax = 200
 /** Work that may wait on the way so that executors never run dry, as seconds of what they finish. */
 const slackSeconds = 0.4
 /** Slots that come free within this time are worth waiting for: one walk over the queues then serves them all. */
-const gatherSeconds = 0.03
+const gatherSeconds = 0.1
 const capacityAgeMs = 500
 /** How soon to look again while something is due that could not be admitted. */
 const overdueMs = 10

@@ -8,6 +8,7 @@ import type { Pass } from '../loop.ts'
 
 const batch = 1_000
 const streamLength = 2_000
+const awayMs = 200
 const name = 'live'
 
 /**
@@ -25,6 +26,8 @@ export class Relay {
   }
 
   async runOnce(): Promise<Pass> {
+    // Live views read Postgres by themselves while Redis is away; the counters can wait.
+    if (this.#redis.status !== 'ready') return { sleepMs: awayMs }
     const from = this.#position ?? (await readRelayPosition(this.#engine, name))
     const events = await readEvents(this.#engine, from, batch)
     if (events.length === 0) {
