@@ -1,5 +1,6 @@
 import type { Me, Project, Tenant } from '#lib/me.ts'
 import type { Preferences } from '#lib/reader.svelte.ts'
+import type { Api } from '#lib/server/api.ts'
 import type { Session } from '#lib/server/session.ts'
 
 declare global {
@@ -17,11 +18,14 @@ declare global {
       now: number
       session: { id: string; session: Session } | undefined
       me: Me | undefined
-      open: { tenant: Tenant; project: Project } | undefined
+      /** The project that the path names, with the API as this person may use it there. */
+      open: { tenant: Tenant; project: Project; api: Api } | undefined
     }
 
     interface PageData {
       me?: Me
+      /** Something in the open project fails right now. */
+      failing?: boolean
     }
   }
 }

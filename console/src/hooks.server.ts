@@ -1,8 +1,8 @@
 import { error, type RequestEvent, redirect } from '@sveltejs/kit'
-import { type Handle, sequence } from '@sveltejs/kit/hooks'
+import { type Handle, type HandleServerError, sequence } from '@sveltejs/kit/hooks'
 import { findProject } from '#lib/me.ts'
 import { type Theme, themeCookie, themes, zoneCookie } from '#lib/reader.svelte.ts'
-import { isEnded, readMe } from '#lib/server/api.ts'
+import { Api, ApiProblem, isEnded, readMe } from '#lib/server/api.ts'
 import { log } from '#lib/server/log.ts'
 import { cookieBase, secure } from '#lib/server/security.ts'
 import { sessionCookie } from '#lib/server/session.ts'
@@ -39,7 +39,9 @@ const requirePerson: Handle = async ({ event, resolve }) => {
     return signIn(event)
   }
   if (params.tenant !== undefined && params.project !== undefined) {
-    locals.open = findProject(locals.me, params.tenant, params.project)
+    const found = findProject(locals.me, params.tenant, params.project)
+    if (!found) error(404, 'There is no such project, or it is not yours to see')
+    locals.open = { ...found, api: new Api(session.token, found.project.id) }
   }
   return resolve(event)
 }
@@ -62,3 +64,14 @@ const logRequest: Handle = async ({ event, resolve }) => {
 }
 
 export const handle = sequence(logRequest, readPreferences, requirePerson)
+
+/** What the API refuses keeps its own words; anything else gets a fixed sentence, and its words stay in the log. */
+export const handleError: HandleServerError = ({ error: caught, event, kind }) => {
+  if (kind !== 'unknown') return
+  if (caught instanceof ApiProblem) {
+    const { title, detail, requestId } = caught.body
+    return { status: caught.status, message: title, detail, ...(requestId ? { requestId } : {}) }
+  }
+  log.error({ err: caught, route: event.route.id }, 'unexpected error')
+  return { status: 500, message: 'Something went wrong on our side', detail: 'It has been written down. Try again in a moment.' }
+}

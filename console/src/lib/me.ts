@@ -1,6 +1,6 @@
 import type { Role } from '#lib/access.ts'
 
-/** Who is signed in and where they may go, as `GET /v1/me` says it. */
+/** Who is signed in and where they may go, gathered from `GET /v1/me`. */
 export interface Me {
   user: { id: string; email: string; name: string }
   tenants: Tenant[]
@@ -19,6 +19,24 @@ export interface Project {
   slug: string
   name: string
   label: 'production' | 'staging' | 'development'
+}
+
+/** A project that a person may enter, and as what: the API's flat form. */
+export interface Membership {
+  tenant: Omit<Tenant, 'role' | 'projects'>
+  project: Project
+  role: Role
+}
+
+/** Memberships gathered by tenant, in the order they came. */
+export function meOf({ user, memberships }: { user: Me['user']; memberships: readonly Membership[] }): Me {
+  const tenants = new Map<string, Tenant>()
+  for (const { tenant, project, role } of memberships) {
+    const known = tenants.get(tenant.id)
+    if (known) known.projects.push(project)
+    else tenants.set(tenant.id, { ...tenant, role, projects: [project] })
+  }
+  return { user, tenants: [...tenants.values()] }
 }
 
 /** The project that a path names, among those the person may see. */

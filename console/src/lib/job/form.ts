@@ -1,0 +1,128 @@
+import type { CurlRequest } from '#lib/code/curl.ts'
+import type { Schedule, ScheduleFault } from '#lib/schedule/schedule.ts'
+import { parseIsoDuration, toIsoDuration } from '#lib/time/duration.ts'
+import type { HttpTarget, JobDefinition, RetryPolicy } from '#lib/wire.ts'
+
+export const methods = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
+
+/** A job as the form has it: texts and numbers as they are typed. */
+export interface JobForm {
+  name: string
+  description: string
+  externalId: string
+  tags: string
+  method: string
+  url: string
+  headers: { name: string; value: string }[]
+  bodyKind: 'none' | 'json' | 'text'
+  body: string
+  timeoutSeconds: number
+  queue: string
+  overlap: JobDefinition['overlap']
+  retryLimit: number
+  retryDelaySeconds: number
+  retryMaxDelaySeconds: number
+  priority: number
+}
+
+/** The form of a stored job, or of a new one. */
+export function formOf(job: JobDefinition | undefined): JobForm {
+  const target = job?.target
+  const body = target?.body ?? null
+  return {
+    name: job?.name ?? '',
+    description: job?.description ?? '',
+    externalId: job?.externalId ?? '',
+    tags: job?.tags.join(', ') ?? '',
+    method: target?.method ?? 'POST',
+    url: target?.url ?? '',
+    headers: Object.entries(target?.headers ?? {}).map(([name, value]) => ({ name, value })),
+    bodyKind: body === null ? 'none' : typeof body === 'string' ? 'text' : 'json',
+    body: body === null ? '' : typeof body === 'string' ? body : JSON.stringify(body, null, 2),
+    timeoutSeconds: seconds(target?.timeout, 30),
+    queue: job?.queue ?? 'default',
+    overlap: job?.overlap ?? 'skip',
+    retryLimit: job?.retry.limit ?? 5,
+    retryDelaySeconds: seconds(job?.retry.delay, 0.1),
+    retryMaxDelaySeconds: seconds(job?.retry.maxDelay, 1.6),
+    priority: job?.priority ?? 3,
+  }
+}
+
+/** The target that the form means. Throws a `SyntaxError` when the body should be JSON and is not. */
+export function targetOf(form: JobForm): HttpTarget {
+  const headers = form.headers.filter((header) => header.name.trim() !== '')
+  return {
+    type: 'http',
+    url: form.url.trim(),
+    method: form.method,
+    headers: Object.fromEntries(headers.map(({ name, value }) => [name.trim(), value])),
+    ...(form.bodyKind === 'none' ? {} : { body: form.bodyKind === 'json' ? (JSON.parse(form.body) as unknown) : form.body }),
+    timeout: toIsoDuration(form.timeoutSeconds * 1_000),
+  }
+}
+
+/** What to send to the API, or what is wrong with the form as far as the form itself can tell. */
+export function definitionOf(
+  form: JobForm,
+  schedule: Schedule | undefined,
+  before: JobDefinition | undefined,
+): { definition: JobDefinition } | { faults: ScheduleFault[] } {
+  if (jsonFault(form)) return { faults: [{ pointer: '/target/body', detail: `Not JSON: ${jsonFault(form)}` }] }
+  const retry: RetryPolicy = {
+    ...before?.retry,
+    limit: form.retryLimit,
+    delay: toIsoDuration(form.retryDelaySeconds * 1_000),
+    maxDelay: toIsoDuration(form.retryMaxDelaySeconds * 1_000),
+  }
+  return {
+    definition: {
+      name: form.name.trim(),
+      description: form.description.trim() || null,
+      externalId: form.externalId.trim() || null,
+      tags: form.tags.split(/[\s,]+/).filter(Boolean),
+      target: targetOf(form),
+      schedule: schedule ?? null,
+      queue: form.queue.trim(),
+      overlap: form.overlap,
+      catchUp: before?.catchUp ?? 'one',
+      retry,
+      priority: form.priority,
+    },
+  }
+}
+
+/** Why the body is not the JSON that it should be; undefined when it is, or need not be. */
+export function jsonFault(form: Pick<JobForm, 'bodyKind' | 'body'>): string | undefined {
+  if (form.bodyKind !== 'json') return undefined
+  try {
+    JSON.parse(form.body)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : 'cannot be read'
+  }
+}
+
+/** The request that a run of the form sends, for showing it as `curl`. */
+export function requestOf(form: JobForm): CurlRequest {
+  const headers = Object.fromEntries(form.headers.filter(({ name }) => name.trim()).map(({ name, value }) => [name.trim(), value]))
+  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+  const body = form.bodyKind === 'none' ? undefined : form.bodyKind === 'json' ? compactJson(form.body) : form.body
+  return {
+    method: form.method,
+    url: form.url.trim() || 'https://',
+    headers: form.bodyKind === 'json' && !hasType ? { 'content-type': 'application/json', ...headers } : headers,
+    body,
+  }
+}
+
+function compactJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text))
+  } catch {
+    return text
+  }
+}
+
+const seconds = (duration: string | undefined, otherwise: number): number =>
+  duration === undefined ? otherwise : (parseIsoDuration(duration) ?? otherwise * 1_000) / 1_000

@@ -1,0 +1,11 @@
+import { summariseEvents } from '#lib/server/news.ts'
+import { opened } from '#lib/server/open.ts'
+import type { RequestHandler } from './$types'
+
+/** News of the project as server-sent events, for as long as the page is open. */
+export const GET: RequestHandler = async ({ locals, request }) => {
+  const events = await opened(locals).api.streamEvents(request.signal)
+  return new Response(summariseEvents(events), {
+    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+  })
+}
