@@ -11,6 +11,6 @@ export async function gen(): Promise<number> {
 }
 
 async function generate(label: string, folder: string): Promise<void> {
-  const result = await step(label, () => runCommand('pnpm', ['run', 'generate'], { cwd: join(root, folder) }))
+  const result = await step(label, () => runCommand('pnpm', ['run', 'gen'], { cwd: join(root, folder) }))
   if (!result.ok) throw new Refusal(`${label} can't be generated (${result.ending}):\n${result.output}`)
 }

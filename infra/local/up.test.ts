@@ -127,7 +127,7 @@ describe('up, status and down', { timeout: 180_000 }, () => {
 
 async function listJobs({ urls, apiKey }: Status): Promise<string[]> {
   const response = await fetch(`${urls.api}/v1/jobs`, { headers: { authorization: `Bearer ${apiKey}` } })
-  return ((await response.json()) as { items: { name: string }[] }).items.map(({ name }) => name)
+  return ((await response.json()) as { data: { name: string }[] }).data.map(({ name }) => name)
 }
 
 const listenersOn = (file: string, ports: Set<number>): { address: string; port: number }[] =>

@@ -36,7 +36,7 @@ const runId = uuidv7(Date.now())
 const sameHeaders = [
   ['meridian-run-id', 'run_01h455vb4pex5vsknk084sn02q', 'meridian-attempt', '1', 'meridian-fence', '1'],
   ['meridian-nominal-at', '2026-03-29T05:25:00.000Z', 'meridian-due-at', '2026-03-29T05:25:00.000Z'],
-  ['idempotency-key', 'run_01h455vb4pex5vsknk084sn02q', 'user-agent', 'Meridian/1', 'accept', '*/*'],
+  ['idempotency-key', 'run_01h455vb4pex5vsknk084sn02q', 'user-agent', 'Meridian/1'],
   ['traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', 'accept-encoding', 'identity'],
   ['content-type', 'application/json', 'authorization', 'Bearer x', 'x-tenant', 't1'],
 ].flat()

@@ -2,6 +2,7 @@ import type { Pool } from '@meridian/core/db/client'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import type { Log } from '@meridian/core/kernel/log'
 import type { Metrics } from '@meridian/core/kernel/metrics'
+import { createBodyStore } from '@meridian/core/object/store'
 import { cancelChannel, slotsFreed, wakeChannel } from '@meridian/core/run/wake'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import type { Redis } from 'ioredis'
@@ -18,7 +19,6 @@ import { runJanitor } from './roles/janitor.ts'
 import { runReaper } from './roles/reaper.ts'
 import { Relay } from './roles/relay.ts'
 import { runScheduler } from './roles/scheduler.ts'
-import { createBodyStore } from './store.ts'
 
 export interface Means {
   config: Config
@@ -115,7 +115,19 @@ async function startExecutor(means: Means): Promise<Running> {
   const poolId = config.POOL
   const wake = wakeDispatchers(means)
   const outbound = createOutbound({ allowPrivate: config.ALLOW_PRIVATE_TARGETS, maxSocketsPerOrigin: config.SOCKETS_PER_ORIGIN })
-  const storeBody = createBodyStore(config)
+  const store =
+    config.OBJECT_STORE_URL === undefined
+      ? null
+      : createBodyStore(
+          {
+            url: config.OBJECT_STORE_URL,
+            region: config.OBJECT_STORE_REGION,
+            bucket: config.OBJECT_STORE_BUCKET,
+            accessKey: config.OBJECT_STORE_ACCESS_KEY,
+            secretKey: config.OBJECT_STORE_SECRET_KEY,
+          },
+          keyRing,
+        )
   const executor = new Executor({
     id: executorId,
     engine,
@@ -127,8 +139,8 @@ async function startExecutor(means: Means): Promise<Running> {
     metrics: createExecutorMetrics(metrics),
     keeping: {
       inlineBytesMax: config.RESPONSE_INLINE_BYTES,
-      keptBytesMax: storeBody === null ? config.RESPONSE_INLINE_BYTES : config.RESPONSE_KEPT_BYTES,
-      storeBody,
+      keptBytesMax: store === null ? config.RESPONSE_INLINE_BYTES : config.RESPONSE_KEPT_BYTES,
+      storeBody: store && ((body, { tenantId, runId, attempt }) => store.put(tenantId, runId, attempt, body)),
       onStoreError: (error) => log.warn({ err: error }, 'a response could not be stored'),
     },
     onFreed: () => wake(poolId, slotsFreed),
@@ -158,6 +170,7 @@ async function startExecutor(means: Means): Promise<Running> {
       await loops[1]?.stop()
       subscriber.disconnect()
       await outbound.destroy()
+      store?.close()
     },
   }
 }

@@ -1,5 +1,5 @@
-import { getRunRequest, getRunResponse, listAttempts } from '@meridian/core/run/get'
 import { cancelRun } from '@meridian/core/run/cancel'
+import { getRunRequest, getRunResponse, listAttempts } from '@meridian/core/run/get'
 import { listRuns } from '@meridian/core/run/list'
 import { listRunLogs } from '@meridian/core/run/logs'
 import { retryPolicyValue, toRetryPolicy } from '@meridian/core/run/retry-policy'
@@ -33,7 +33,9 @@ afterAll(async () => {
 const noWait = toRetryPolicy(retryPolicyValue.parse({ limit: 3, delay: 'PT0.01S', maxDelay: 'PT0.02S' }))
 
 it('a run that is due now is performed once, and its response is kept', async () => {
-  const [accepted] = await bench.accept({ target: targetOf(`${target.url}/ok`, { body: { hello: 'wörld' }, headers: { 'x-one': '1' } }) })
+  const [accepted] = await bench.accept({
+    target: targetOf(`${target.url}/ok`, { body: { hello: 'wörld' }, headers: { 'x-one': '1' } }),
+  })
   expect(accepted).toMatchObject({ status: 'ready', attempt: 0 })
   const run = await ended(bench.ctx, accepted?.id ?? '')
   expect(run).toMatchObject({ status: 'succeeded', attempt: 1, httpStatus: 200, error: null })
@@ -41,7 +43,11 @@ it('a run that is due now is performed once, and its response is kept', async ()
   const seen = target.received.filter((request) => request.headers['x-one'] === '1')
   expect(seen).toHaveLength(1)
   expect(seen[0]?.headers).toMatchObject({ 'meridian-attempt': '1', 'content-type': 'application/json' })
-  expect(await getRunResponse(bench.ctx, run.id)).toMatchObject({ httpStatus: 200, body: '{"got":"{\\"hello\\":\\"wörld\\"}"}', truncated: false })
+  expect(await getRunResponse(bench.ctx, run.id)).toMatchObject({
+    httpStatus: 200,
+    body: '{"got":"{\\"hello\\":\\"wörld\\"}"}',
+    truncated: false,
+  })
   expect(await getRunRequest(bench.ctx, run.id)).toMatchObject({ method: 'POST', body: '{"hello":"wörld"}' })
   expect(await listAttempts(bench.ctx, run.id)).toMatchObject([{ attempt: 1, status: 'succeeded' }])
 })
@@ -60,7 +66,12 @@ it('a failing target is tried again, every attempt is kept, and the run ends onc
   expect(lines[0]?.message).toMatch(/^Attempt 1 failed .* 503/)
 })
 
-async function waitForLines(runId: string, count: number): ReturnType<typeof listRunLogs> extends Promise<infer Page> ? Promise<Page extends { items: infer Items } ? Items : never> : never {
+async function waitForLines(
+  runId: string,
+  count: number,
+): ReturnType<typeof listRunLogs> extends Promise<infer Page>
+  ? Promise<Page extends { items: infer Items } ? Items : never>
+  : never {
   for (;;) {
     const { items } = await listRunLogs(bench.ctx, runId, { limit: 50 })
     if (items.length >= count) return items
@@ -94,7 +105,8 @@ it('a run that is due later starts at its instant, never early', async () => {
 it('a running run can be cancelled; what its executor reports later is refused', async () => {
   const [accepted] = await bench.accept({ target: targetOf(`${target.url}/hang`) })
   const id = accepted?.id ?? ''
-  while (!target.received.some((request) => request.path === '/hang')) await new Promise((resolve) => setTimeout(resolve, 10))
+  while (!target.received.some((request) => request.path === '/hang'))
+    await new Promise((resolve) => setTimeout(resolve, 10))
   const { run, interrupt } = await cancelRun(bench.ctx, id)
   expect(run).toMatchObject({ status: 'cancelled', attempt: 1 })
   expect(interrupt).toMatchObject({ runId: id })
@@ -102,7 +114,9 @@ it('a running run can be cancelled; what its executor reports later is refused',
 })
 
 it('five hundred runs at once each end once', async () => {
-  const runs = await bench.accept(...Array.from({ length: 500 }, (_, index) => ({ target: targetOf(`${target.url}/many/${index}`) })))
+  const runs = await bench.accept(
+    ...Array.from({ length: 500 }, (_, index) => ({ target: targetOf(`${target.url}/many/${index}`) })),
+  )
   const all = await Promise.all(runs.map((run) => ended(bench.ctx, run.id)))
   expect(new Set(all.map((run) => run.status))).toEqual(new Set(['succeeded']))
   const seen = target.received.filter((request) => request.path.startsWith('/many/')).map((request) => request.path)

@@ -16,7 +16,9 @@ export interface Target {
   close(): Promise<void>
 }
 
-export async function startTarget(answer: (request: Received, response: ServerResponse, count: number) => void): Promise<Target> {
+export async function startTarget(
+  answer: (request: Received, response: ServerResponse, count: number) => void,
+): Promise<Target> {
   const received: Received[] = []
   let waiters: { count: number; resolve: () => void }[] = []
   const server: Server = createServer((request, response) => {
@@ -40,7 +42,8 @@ export async function startTarget(answer: (request: Received, response: ServerRe
   return {
     url: `http://127.0.0.1:${address.port}`,
     received,
-    waitFor: (count) => (received.length >= count ? Promise.resolve() : new Promise((resolve) => waiters.push({ count, resolve }))),
+    waitFor: (count) =>
+      received.length >= count ? Promise.resolve() : new Promise((resolve) => waiters.push({ count, resolve })),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto'
-import { type IntakeRow, acceptRuns, type NewRun, prepareRun } from '@meridian/core/run/accept'
-import { getRun } from '@meridian/core/run/get'
-import { isFinal, type Run } from '@meridian/core/run/run'
-import { wakeChannel } from '@meridian/core/run/wake'
-import { createTenant, testCtx, type TestTenant } from '@meridian/core/testing/factories'
-import { createTestDb, type TestDb } from '@meridian/core/testing/test-db'
 import type { Ctx } from '@meridian/core/db/context'
 import { uuidv7 } from '@meridian/core/kernel/ids'
 import { createLog } from '@meridian/core/kernel/log'
 import { createMetrics } from '@meridian/core/kernel/metrics'
+import { acceptRuns, type IntakeRow, type NewRun, prepareRun } from '@meridian/core/run/accept'
+import { getRun } from '@meridian/core/run/get'
+import { isFinal, type Run } from '@meridian/core/run/run'
 import { httpTargetValue } from '@meridian/core/run/target'
+import { wakeChannel } from '@meridian/core/run/wake'
+import { createTenant, type TestTenant, testCtx } from '@meridian/core/testing/factories'
+import { createTestDb, type TestDb } from '@meridian/core/testing/test-db'
 import { inject } from 'vitest'
 import { type RoleName, readConfig } from '../src/config.ts'
 import { createRedis, redisTarget } from '../src/redis.ts'
@@ -27,7 +27,8 @@ export interface Bench {
   close(): Promise<void>
 }
 
-export const targetOf = (url: string, more: Record<string, unknown> = {}): NewRun['target'] => httpTargetValue.parse({ type: 'http', url, ...more })
+export const targetOf = (url: string, more: Record<string, unknown> = {}): NewRun['target'] =>
+  httpTargetValue.parse({ type: 'http', url, ...more })
 
 export async function createBench(environment: Record<string, string> = {}): Promise<Bench> {
   const db = await createTestDb(inject('postgresUrl'))
@@ -46,11 +47,24 @@ export async function createBench(environment: Record<string, string> = {}): Pro
     tenant,
     async startWorkers(...roles) {
       const config = readConfig(
-        { ENGINE_DATABASE_URL: db.engineUrl, REDIS_URL: redisUrl, KEY_FILE: 'unused', ALLOW_PRIVATE_TARGETS: 'true', ...environment },
+        {
+          ENGINE_DATABASE_URL: db.engineUrl,
+          REDIS_URL: redisUrl,
+          KEY_FILE: 'unused',
+          ALLOW_PRIVATE_TARGETS: 'true',
+          ...environment,
+        },
         [`--roles=${roles.join(',')}`],
       )
       const running = await startRoles({
-        config, engine: db.engine, redis: redisTarget(redisUrl), publisher, keyRing: db.engineKeyRing, log, metrics, executorId: uuidv7(Date.now()),
+        config,
+        engine: db.engine,
+        redis: redisTarget(redisUrl),
+        publisher,
+        keyRing: db.engineKeyRing,
+        log,
+        metrics,
+        executorId: uuidv7(Date.now()),
       })
       let isStopped = false
       const stop = async (): Promise<void> => {

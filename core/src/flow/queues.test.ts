@@ -6,7 +6,16 @@ import { createTenant, type TestTenant, testCtx } from '../testing/factories.ts'
 import { trailOf, unknownId } from '../testing/job-samples.ts'
 import { createTestDb, type TestDb } from '../testing/test-db.ts'
 import { queueDepths } from './depths.ts'
-import { createQueue, getQueue, listQueues, pauseQueue, resolveQueue, resumeQueue, updateQueue } from './queues.ts'
+import {
+  createQueue,
+  findQueue,
+  getQueue,
+  listQueues,
+  pauseQueue,
+  resolveQueue,
+  resumeQueue,
+  updateQueue,
+} from './queues.ts'
 
 let db: TestDb
 let tenant: TestTenant
@@ -46,7 +55,7 @@ describe('resolving a name', () => {
     await expect(
       withTx(ctx, async (tx) => {
         await resolveQueue(tx, 'undone')
-        await resolveQueue(tx, 'undone')
+        await findQueue(tx, 'undone')
         throw new Error('no')
       }),
     ).rejects.toThrow('no')
@@ -56,6 +65,13 @@ describe('resolving a name', () => {
 
   test.each(['', ' ', 'a b', '-x', 'a/b', 'x'.repeat(65), 'a\u0000'])('%j is no name', async (name) => {
     await expect(resolveQueue(ctx, name)).rejects.toMatchObject({ extra: { errors: [{ pointer: '/queue' }] } })
+  })
+
+  test('finding makes nothing', async () => {
+    await expect(findQueue(ctx, 'absent')).rejects.toMatchObject({ code: 'not-found' })
+    await expect(findQueue(ctx, 'not a name\u0000')).rejects.toMatchObject({ code: 'not-found' })
+    expect((await listQueues(ctx, { limit: 10 })).items.map(({ name }) => name)).toEqual(['default'])
+    expect(await findQueue(ctx, 'default')).toEqual(await resolveQueue(ctx, 'default'))
   })
 
   test('a project has at most a thousand', async () => {

@@ -29,26 +29,35 @@ const places = new LRUCache<string, QueuePlace>({ max: 50_000, ttl: 60_000 })
  * at 1,000 queues.
  */
 export async function resolveQueue(ctx: Ctx, name: string): Promise<QueuePlace> {
-  const key = `${ctx.tenantId}${ctx.projectId}${name}`
-  const known = places.get(key)
+  const known = await knownPlace(ctx, name)
   if (known !== undefined) return known
   if (!queueNamePattern.test(name)) {
     throw validationFailed([
       { pointer: '/queue', detail: 'must be 1 to 64 letters, digits, dots, underscores or dashes' },
     ])
   }
-  const place = (await withRead(ctx, (tx) => findPlace(tx, name))) ?? (await withTx(ctx, (tx) => ensurePlace(tx, name)))
-  // What a transaction still open has seen may be its own work, which may never be true.
-  if (!('client' in ctx)) places.set(key, place)
-  return place
+  return remember(ctx, name, await withTx(ctx, (tx) => ensurePlace(tx, name)))
 }
 
 /** The queue of that name in the project, which is never made by this. Throws `not-found`. */
 export async function findQueue(ctx: Ctx, name: string): Promise<QueuePlace> {
-  const key = `${ctx.tenantId}${ctx.projectId}${name}`
-  const place = places.get(key) ?? (await withRead(ctx, (tx) => findPlace(tx, name)))
+  const place = await knownPlace(ctx, name)
   if (place === undefined) throw notFound('queue')
-  places.set(key, place)
+  return place
+}
+
+const placeKey = (ctx: Ctx, name: string): string => `${ctx.tenantId}${ctx.projectId}${name}`
+
+async function knownPlace(ctx: Ctx, name: string): Promise<QueuePlace | undefined> {
+  const known = places.get(placeKey(ctx, name))
+  if (known !== undefined || !queueNamePattern.test(name)) return known
+  const found = await withRead(ctx, (tx) => findPlace(tx, name))
+  return found && remember(ctx, name, found)
+}
+
+function remember(ctx: Ctx, name: string, place: QueuePlace): QueuePlace {
+  // What a transaction still open has seen may be its own work, which may never be true.
+  if (!('client' in ctx)) places.set(placeKey(ctx, name), place)
   return place
 }
 

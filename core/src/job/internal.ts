@@ -119,11 +119,10 @@ export async function databaseNowMs(tx: Tx): Promise<number> {
   return rows[0]?.[0] ?? tx.clock.nowMs()
 }
 
-export function toSummary({
-  open: { target: _, ...open },
-  spec: _spec,
-  ...status
-}: Omit<JobRow, 'sealed'>): JobSummary {
+/** The row without its target. */
+export function toSummary(row: Omit<JobRow, 'sealed'>): JobSummary {
+  const { open: stored, spec: _, ...status } = row
+  const { target: __, ...open } = stored
   return { ...open, ...status, state: status.state === 'paused' ? 'paused' : 'active' }
 }
 

@@ -84,11 +84,27 @@ describe('pause and resume', () => {
 
   test('a pause waits for a scheduler that is writing ahead, and takes that back too', async () => {
     const job = await createJob(ctx, hourly())
-    for (let round = 0; round < 10; round++) {
-      await Promise.all([writeAhead(), pauseJob(ctx, job.id, null)])
-      expect(await pendingOf(job.id)).toBe(0)
-      await resumeJob(ctx, job.id)
-    }
+    const scheduler = await db.engine.connect()
+    await scheduler.query('begin')
+    await scheduler.query('select from schedules where job_id = $1 for update', [job.id])
+    const paused = pauseJob(ctx, job.id, null)
+    const isWaiting = async (): Promise<boolean> =>
+      (await db.owner.query("select from pg_stat_activity where usename = 'meridian_app' and wait_event_type = 'Lock'"))
+        .rowCount === 1
+    while (!(await isWaiting()));
+    await scheduler.query(
+      `with o as (insert into occurrences (tenant_id, job_id, nominal_at, project_id, job_version, run_id, tz_version)
+         select tenant_id, job_id, next_at, project_id, job_version, job_id, tz_version from schedules where job_id = $1),
+       i as (insert into inputs (tenant_id, project_id, id, keep_week, created_at, due_at, queue_id, pool, priority, source, job_id)
+         select tenant_id, project_id, job_id, '9999-12-31', now(), next_at, queue_id, pool, priority, 1, job_id from schedules where job_id = $1)
+       insert into due (pool, due_at, id, tenant_id, project_id, queue_id, priority, attempts_max, keep_week, job_id, nominal_at)
+         select pool, next_at, job_id, tenant_id, project_id, queue_id, priority, 1, '9999-12-31', job_id, next_at from schedules where job_id = $1`,
+      [job.id],
+    )
+    await scheduler.query('commit')
+    scheduler.release()
+    await paused
+    expect(await pendingOf(job.id)).toBe(0)
   })
 
   test('an instant that passed during the pause is over when the job comes back', async () => {

@@ -19,10 +19,10 @@ const versionColumns = {
 
 type VersionRow = Omit<JobVersionSummary, 'definition'> & { open: StoredDefinition['open'] }
 
-const toVersion = ({ open: { target: _, ...definition }, ...row }: VersionRow): JobVersionSummary => ({
-  ...row,
-  definition,
-})
+function toVersion({ open, ...row }: VersionRow): JobVersionSummary {
+  const { target: _, ...definition } = open
+  return { ...row, definition }
+}
 
 /** All versions of a job, newest first, without their targets. Throws `not-found`. */
 export async function listJobVersions(ctx: Ctx, id: Uuid, page: PageRequest): Promise<Page<JobVersionSummary>> {

@@ -28,3 +28,7 @@ export async function trailOf(db: TestDb, subject: string): Promise<{ events: st
 
 /** An id that nothing has. */
 export const unknownId = (): string => uuidv7(Date.now())
+
+/** The codes of what was refused among many. */
+export const refusalsOf = (all: readonly PromiseSettledResult<unknown>[]): unknown[] =>
+  all.flatMap((each) => (each.status === 'rejected' ? [(each.reason as { code?: unknown }).code] : []))

@@ -37,6 +37,7 @@ export async function perform(
   const outcome = await performHttp(
     means.outbound,
     {
+      tenantId: run.tenantId,
       runId: run.id,
       attempt: run.attempt,
       fence: run.fence,

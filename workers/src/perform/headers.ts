@@ -59,7 +59,6 @@ function ownHeaders({ runId, attempt, fence, nominalAtMs, dueAtMs }: AttemptIden
     'idempotency-key', id,
     'traceparent', traceparent(runId, attempt),
     'user-agent', 'Meridian/1',
-    'accept', '*/*',
     // Bodies are kept as they come: a small one that unpacks into gigabytes stays small.
     'accept-encoding', 'identity',
   ]

@@ -1,3 +1,4 @@
+import type { Uuid } from '@meridian/core/kernel/ids'
 import type { AttemptOutcome, AttemptResponse } from '@meridian/core/run/outcome'
 import type { HttpMethod } from '@meridian/core/run/target'
 import type { Cancellation } from '../outbound/cancellation.ts'
@@ -10,6 +11,7 @@ import { retryAfterMs } from './retry.ts'
 
 /** One attempt of a run, its payload opened. */
 export interface HttpAttempt extends AttemptIdentity {
+  tenantId: Uuid
   method: HttpMethod
   url: string
   headers: Readonly<Record<string, string>>

@@ -4,7 +4,7 @@ import type { AttemptResponse } from '@meridian/core/run/outcome'
 /** Stores a body that is too long to keep inline, and returns the name to find it by. */
 export type StoreBody = (
   body: Buffer,
-  about: { runId: Uuid; attempt: number; contentType: string | null },
+  about: { tenantId: Uuid; runId: Uuid; attempt: number },
 ) => Promise<string>
 
 /** How much of a response is kept, and where. */
@@ -27,14 +27,13 @@ const storeMs = 1_000
  */
 export async function storeBeyondInline(
   response: AttemptResponse,
-  { runId, attempt }: { runId: Uuid; attempt: number },
+  { tenantId, runId, attempt }: { tenantId: Uuid; runId: Uuid; attempt: number },
   { inlineBytesMax, storeBody, onStoreError }: ResponseKeeping,
   leftMs: number,
 ): Promise<void> {
   const { body } = response
-  const contentType = [response.headers['content-type']].flat()[0] ?? null
   try {
-    if (storeBody) response.storedAs = await within(storeMs + leftMs, storeBody(body, { runId, attempt, contentType }))
+    if (storeBody) response.storedAs = await within(storeMs + leftMs, storeBody(body, { tenantId, runId, attempt }))
   } catch (error) {
     onStoreError(error)
   }
