@@ -1,0 +1,36 @@
+import type { Pool } from '@meridian/core/db/client'
+import type { Clock } from '@meridian/core/kernel/clock'
+import type { Log } from '@meridian/core/kernel/log'
+import type { Metrics } from '@meridian/core/kernel/metrics'
+import type { KeyRing } from '@meridian/core/secret/key-ring'
+import type { Redis } from 'ioredis'
+import type { Config } from '../config.ts'
+import type { Authenticator } from './auth.ts'
+import type { EventHub } from './event-hub.ts'
+import type { IdTokenVerifier } from './id-token.ts'
+import type { Intake } from './intake.ts'
+import type { RateLimiter } from './rate-limit.ts'
+import type { RequestLog } from './request-log.ts'
+import type { Wake } from './wake.ts'
+
+/** What every request may use. Made once, in `services.ts`. */
+export interface Services {
+  config: Config
+  log: Log
+  clock: Clock
+  pool: Pool
+  keyRing: KeyRing
+  redis: Redis
+  metrics: Metrics
+  requestLog: RequestLog
+  authenticator: Authenticator
+  /** Of one key or session, and of all of a tenant. */
+  limits: { caller: RateLimiter; tenant: RateLimiter }
+  intake: Intake
+  wake: Wake
+  events: EventHub
+  /** Null when no identity provider is configured: then nobody signs in. */
+  idTokens: IdTokenVerifier | null
+  /** Turns true when the process is about to stop. */
+  isStopping(): boolean
+}

@@ -1,0 +1,65 @@
+import type { Pool } from '@meridian/core/db/client'
+import { isUnavailable } from '@meridian/core/db/client'
+import { AppError } from '@meridian/core/kernel/errors'
+import type { Log } from '@meridian/core/kernel/log'
+import { acceptRuns, type IntakeResult, type IntakeRow } from '@meridian/core/run/accept'
+import type { Run } from '@meridian/core/run/run'
+import { createGroupCommit } from './group-commit.ts'
+import type { Wake } from './wake.ts'
+
+/** How runs get in. What it answers is on disk. */
+export interface Intake {
+  /** One run, in whatever flush leaves next. Throws what the row was refused for. */
+  accept(row: IntakeRow): Promise<{ run: Run; isReplay: boolean }>
+  /** The runs of one caller, in a transaction of their own: one event, one audit line. Each row is answered by itself. */
+  acceptBatch(rows: IntakeRow[], digest: string): Promise<IntakeResult[]>
+  /** Rows that are waiting or being written. */
+  readonly pending: number
+  drained(): Promise<void>
+}
+
+const rowsMax = 500
+/** Payload bytes in one flush: a statement has to stay a size that Postgres takes in its stride. */
+const flushBytesMax = 8 * 1024 * 1024
+const pendingMax = 20_000
+
+export function createIntake({ pool, wake, log }: { pool: Pool; wake: Wake; log: Log }): Intake {
+  const group = createGroupCommit<IntakeRow, IntakeResult>({
+    flush: async (rows) => {
+      const results = await acceptRuns(pool, rows, false)
+      wake.forRuns(rows, results)
+      return results
+    },
+    isUnavailable: (error) =>
+      isUnavailable(error) || (error instanceof AppError && error.code === 'dependency-unavailable'),
+    rowsMax,
+    weigh: (row) => row.payload?.length ?? 0,
+    weightMax: flushBytesMax,
+  })
+  return {
+    async accept(row) {
+      if (group.pending >= pendingMax) {
+        log.warn({ pending: group.pending }, 'too many runs wait to be written')
+        throw new AppError(
+          'dependency-unavailable',
+          'Too many runs wait to be written. Nothing was changed; try again.',
+          {
+            retryAfterSeconds: 1,
+          },
+        )
+      }
+      const result = await group.submit(row)
+      if (result.outcome === 'refused') throw result.error
+      return { run: result.run, isReplay: result.outcome === 'replayed' }
+    },
+    async acceptBatch(rows, digest) {
+      const results = await acceptRuns(pool, rows, true, digest)
+      wake.forRuns(rows, results)
+      return results
+    },
+    get pending() {
+      return group.pending
+    },
+    drained: () => group.drained(),
+  }
+}

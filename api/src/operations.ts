@@ -1,0 +1,29 @@
+import type { Operation } from './http/operation.ts'
+import { acceptOperations } from './routes/accept.ts'
+import { eventOperations } from './routes/events.ts'
+import { jobHistoryOperations } from './routes/job-history.ts'
+import { jobOperations } from './routes/jobs.ts'
+import { keyOperations } from './routes/keys.ts'
+import { projectOperations } from './routes/projects.ts'
+import { queueOperations } from './routes/queues.ts'
+import { runOperations } from './routes/runs.ts'
+import { scheduleOperations } from './routes/schedules.ts'
+import { sessionOperations } from './routes/sessions.ts'
+import { statsOperations } from './routes/stats.ts'
+import { systemOperations } from './routes/system.ts'
+
+/** Everything the API can do, in the order of the document. A fixed path comes before a parameter in its place. */
+export const operations: readonly Operation[] = [
+  ...jobOperations,
+  ...jobHistoryOperations,
+  ...acceptOperations,
+  ...runOperations,
+  ...scheduleOperations,
+  ...queueOperations,
+  ...projectOperations,
+  ...keyOperations,
+  ...sessionOperations,
+  ...statsOperations,
+  ...eventOperations,
+  ...systemOperations,
+]

@@ -1,0 +1,226 @@
+import { hash } from 'node:crypto'
+import type { Ctx } from '@meridian/core/db/context'
+import { queueNameValue } from '@meridian/core/flow/queue'
+import { findQueue, resolveQueue } from '@meridian/core/flow/queues'
+import { AppError, validationFailed } from '@meridian/core/kernel/errors'
+import { uuidv7 } from '@meridian/core/kernel/ids'
+import { type IntakeResult, type IntakeRow, prepareRun } from '@meridian/core/run/accept'
+import { toRetryPolicy } from '@meridian/core/run/retry-policy'
+import { defaultPriority, type Run } from '@meridian/core/run/run'
+import { z } from 'zod'
+import type { Services } from '../http/env.ts'
+import type { Idempotency } from '../http/idempotency.ts'
+import { needs, operation, Reply } from '../http/operation.ts'
+import { toProblem } from '../http/problems.ts'
+import { requireCallable } from '../http/target-guard.ts'
+import { atPointer, fieldProblems } from '../http/validate.ts'
+import { retryPolicy, target } from '../wire/components.ts'
+import { problemWire } from '../wire/problem.ts'
+import { runToWire, runWire } from '../wire/run.ts'
+import { instantInput } from '../wire/values.ts'
+
+const newRun = z
+  .strictObject({
+    target,
+    queue: queueNameValue
+      .optional()
+      .meta({ description: 'Made when the project has none of that name. `default`, when absent.' }),
+    priority: z.int().min(1).max(5).default(defaultPriority).meta({ description: '1 is served first, 5 last.' }),
+    dueAt: instantInput.optional().meta({ description: 'When it is to run. At once, when absent or past.' }),
+    retry: retryPolicy.optional(),
+  })
+  .meta({ id: 'NewRun' })
+type NewRunBody = z.output<typeof newRun>
+
+const example = { target: { type: 'http', url: 'https://example.com/hooks/nightly', body: { hello: 'world' } } }
+
+const batchMax = 1_000
+
+const dryRunQuery = z.strictObject({
+  dryRun: z
+    .stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
+    .default(false)
+    .meta({ type: 'boolean', description: 'Checks everything, writes nothing, answers 200 as if.' }),
+})
+
+const prepare = ({ ctx, body, idempotency, services }: PrepareInput): Promise<IntakeRow> => {
+  requireCallable(services, body.target, '/target')
+  const { target, queue, priority, dueAt, retry } = body
+  return prepareRun(ctx, {
+    target,
+    queue,
+    priority,
+    dueAt,
+    retry: retry && toRetryPolicy(retry),
+    idempotencyKey: idempotency?.key,
+    fingerprint: idempotency?.fingerprint,
+  })
+}
+interface PrepareInput {
+  ctx: Ctx
+  body: NewRunBody
+  idempotency: Idempotency | null
+  services: Services
+}
+
+const create = operation({
+  id: 'createRun',
+  method: 'post',
+  path: '/v1/runs',
+  tag: 'Runs',
+  summary: 'Start a run, now or later',
+  description: 'An answer of 201 means that the run is on disk. With `dryRun=true` nothing is written.',
+  access: needs('runs:write'),
+  query: dryRunQuery,
+  body: newRun,
+  example,
+  isCreate: true,
+  answer: { status: 201, description: 'The run.', schema: runWire },
+  otherwise: { status: 200, description: 'A dry run: what it would have been.' },
+  async handle({ ctx, query, body, idempotency, services }) {
+    if (query.dryRun) return new Reply(runToWire(await rehearse({ ctx, body, idempotency, services })), { status: 200 })
+    const { run, isReplay } = await services.intake.accept(await prepare({ ctx, body, idempotency, services }))
+    return new Reply(runToWire(run), isReplay ? { headers: { 'idempotency-replayed': 'true' } } : {})
+  },
+})
+
+/** What a create would answer. Everything is done but the write; a queue that does not exist yet is not made. */
+async function rehearse(input: PrepareInput): Promise<Run> {
+  const { ctx, body, services } = input
+  const queueName = body.queue ?? 'default'
+  const isKnown = await findQueue(ctx, queueName).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof AppError && error.code === 'not-found') return false
+      throw error
+    },
+  )
+  if (isKnown) await prepare(input)
+  else requireCallable(services, body.target, '/target')
+  const now = new Date(ctx.clock.nowMs())
+  const dueAt = body.dueAt ?? now
+  return {
+    id: uuidv7(now.getTime()),
+    projectId: ctx.projectId,
+    jobId: null,
+    jobVersion: null,
+    queueId: '',
+    queueName,
+    status: dueAt > now ? 'scheduled' : 'ready',
+    source: 'api',
+    priority: body.priority,
+    attempt: 0,
+    attemptsMax: (body.retry?.limit ?? retryPolicy.parse({}).limit) + 1,
+    fence: 0,
+    createdAt: now,
+    dueAt,
+    nominalAt: null,
+    startedAt: null,
+    finishedAt: null,
+    durationMs: null,
+    latenessMs: null,
+    httpStatus: null,
+    error: null,
+    replayOf: null,
+  }
+}
+
+const testTarget = operation({
+  id: 'testTarget',
+  method: 'post',
+  path: '/v1/targets/test',
+  tag: 'Runs',
+  summary: 'Call a target once, now',
+  description: 'An ad hoc run without retries that is served first. Read its outcome as that of any run.',
+  access: needs('runs:write'),
+  body: z.strictObject({ target }).meta({ id: 'TestTarget' }),
+  example,
+  isCreate: true,
+  answer: { status: 201, description: 'The run.', schema: runWire },
+  async handle({ ctx, body, idempotency, services }) {
+    const once = newRun.parse({ target: body.target, priority: 1, retry: { limit: 0 } })
+    const { run } = await services.intake.accept(await prepare({ ctx, body: once, idempotency, services }))
+    return runToWire(run)
+  },
+})
+
+const refusedRun = z
+  .strictObject({ status: z.literal('refused'), problem: problemWire })
+  .meta({ id: 'RefusedRun', description: 'A row that was not accepted. The others were.' })
+
+// Each row is parsed by itself, so that a bad one is answered and does not spoil the rest.
+const batchRow = z
+  .unknown()
+  .transform((value) => newRun.safeParse(value, { reportInput: true }))
+  .meta({ $ref: '#/components/schemas/NewRun' })
+
+type Row = { row: IntakeRow } | { error: unknown }
+
+const createBatch = operation({
+  id: 'createRuns',
+  method: 'post',
+  path: '/v1/runs/batch',
+  tag: 'Runs',
+  summary: 'Start up to 1,000 runs',
+  description:
+    'Answers each row in its place: the run, or why it was refused. All accepted rows are on disk. It tells one event and leaves one audit line.',
+  access: needs('runs:write'),
+  body: z.strictObject({ runs: z.array(batchRow).min(1).max(batchMax) }).meta({ id: 'NewRuns' }),
+  example: { runs: [example] },
+  isCreate: true,
+  answer: {
+    status: 200,
+    description: 'One answer a row.',
+    schema: z.strictObject({ data: z.array(z.union([runWire, refusedRun])) }),
+  },
+  async handle({ ctx, body, idempotency, services, requestId }) {
+    await makeQueues(
+      ctx,
+      body.runs.flatMap(({ data }) => (data === undefined ? [] : [data])),
+    )
+    const rows = await Promise.all(
+      body.runs.map(async (parsed, index): Promise<Row> => {
+        try {
+          if (!parsed.success) throw validationFailed(fieldProblems(parsed.error.issues))
+          const own = idempotency && { ...idempotency, key: `${idempotency.key}\u001f${index}` }
+          return { row: await prepare({ ctx, body: parsed.data, idempotency: own, services }) }
+        } catch (error) {
+          // What says nothing about the row fails the batch: nothing of it is written yet.
+          if (!(error instanceof AppError) || error.code === 'dependency-unavailable') throw error
+          return { error: atPointer(`/runs/${index}`, error) }
+        }
+      }),
+    )
+    const good = rows.flatMap((each) => ('row' in each ? [each.row] : []))
+    const digest = hash('sha256', good.map(({ id }) => id).join(''), 'hex')
+    const results = good.length === 0 ? [] : await services.intake.acceptBatch(good, digest)
+    throwMismatch(results)
+    let next = 0
+    const occurrence = { docsBase: services.config.publicUrl, requestId }
+    return {
+      data: rows.map((each) => {
+        const result = 'row' in each ? results[next++] : { outcome: 'refused' as const, error: each.error }
+        if (result === undefined) throw new Error('a flush left a row without an answer')
+        if (result.outcome !== 'refused') return runToWire(result.run)
+        return { status: 'refused' as const, problem: toProblem(result.error, occurrence) }
+      }),
+    }
+  },
+})
+
+/** Once for each name, before the rows ask for them all at the same time. */
+async function makeQueues(ctx: Ctx, bodies: readonly NewRunBody[]): Promise<void> {
+  for (const name of new Set(bodies.map(({ queue }) => queue ?? 'default'))) {
+    // A queue that can't be made is told at the rows that want it.
+    await resolveQueue(ctx, name).catch(() => undefined)
+  }
+}
+
+/** All rows carry the print of the whole batch, so one mismatch means another batch. */
+function throwMismatch(results: readonly IntakeResult[]): void {
+  for (const result of results) {
+    if (result.outcome === 'refused' && result.error.code === 'idempotency-mismatch') throw result.error
+  }
+}
+
+export const acceptOperations = [create, createBatch, testTarget]

@@ -1,0 +1,166 @@
+import {
+  type Job,
+  type JobSummary,
+  type JobVersion,
+  type JobVersionSummary,
+  jobDefinitionValue,
+} from '@meridian/core/job/job'
+import { toWireId } from '@meridian/core/kernel/ids'
+import type { Occurrence } from '@meridian/core/run/occurrences'
+import { occurrenceOutcomes } from '@meridian/core/run/occurrences'
+import type { RecentRun } from '@meridian/core/run/stats'
+import { z } from 'zod'
+import { runStatus } from './run.ts'
+import { actor, instant, toActor, toActorOrNull, toInstant, toInstantOrNull, toWireIdOrNull, wireId } from './values.ts'
+
+const { target, ...openFields } = jobDefinitionValue.shape
+
+const recentRunWire = z
+  .strictObject({
+    id: wireId('run'),
+    status: runStatus,
+    dueAt: instant,
+    finishedAt: instant,
+    durationMs: z.int().nullable(),
+  })
+  .meta({ id: 'RecentRun' })
+
+const recentWire = z
+  .strictObject({
+    runs: z.array(recentRunWire).meta({ description: 'The last ended runs, newest first.' }),
+    succeeded: z.int().meta({ description: 'Runs of the last 24 hours that succeeded.' }),
+    failed: z.int().meta({ description: 'Runs of the last 24 hours that failed.' }),
+    successRate: z.number().nullable().meta({ description: 'Of those; null when there were none.' }),
+  })
+  .meta({ id: 'RecentRuns' })
+
+const statusFields = {
+  id: wireId('job'),
+  version: z.int().meta({ description: 'Raised by every change of the definition, each of which is kept.' }),
+  state: z.enum(['active', 'paused']),
+  pausedAt: instant.nullable(),
+  pausedBy: actor.nullable(),
+  pauseReason: z.string().nullable(),
+  nextAt: instant.nullable().meta({ description: 'The next instant that is not in the ledger yet.' }),
+  createdAt: instant,
+  updatedAt: instant,
+}
+
+export const jobSummaryWire = z
+  .strictObject({
+    ...statusFields,
+    ...openFields,
+    recent: recentWire.optional().meta({ description: 'With `include=recent`.' }),
+  })
+  .meta({ id: 'JobSummary' })
+
+const seenTarget = {
+  target,
+  isTargetReduced: z
+    .boolean()
+    .meta({ description: 'Without `payloads:read` a target has no headers, no body and no query.' }),
+}
+
+export const jobWire = z.strictObject({ ...statusFields, ...openFields, ...seenTarget }).meta({ id: 'Job' })
+
+export interface Recent {
+  runs: RecentRun[]
+  succeeded: number
+  failed: number
+}
+
+export const recentToWire = ({ runs, succeeded, failed }: Recent): z.output<typeof recentWire> => ({
+  runs: runs.map(({ id, status, dueAt, finishedAt, durationMs }) => ({
+    id: toWireId('run', id),
+    status,
+    dueAt: toInstant(dueAt),
+    finishedAt: toInstant(finishedAt),
+    durationMs,
+  })),
+  succeeded,
+  failed,
+  successRate: succeeded + failed === 0 ? null : succeeded / (succeeded + failed),
+})
+
+export const jobSummaryToWire = (job: JobSummary): z.output<typeof jobSummaryWire> => ({
+  id: toWireId('job', job.id),
+  version: job.version,
+  name: job.name,
+  description: job.description,
+  externalId: job.externalId,
+  tags: job.tags,
+  schedule: job.schedule,
+  queue: job.queue,
+  overlap: job.overlap,
+  catchUp: job.catchUp,
+  retry: job.retry,
+  priority: job.priority,
+  state: job.state,
+  pausedAt: toInstantOrNull(job.pausedAt),
+  pausedBy: toActorOrNull(job.pausedBy),
+  pauseReason: job.pauseReason,
+  nextAt: toInstantOrNull(job.nextAt),
+  createdAt: toInstant(job.createdAt),
+  updatedAt: toInstant(job.updatedAt),
+})
+
+export const jobToWire = (job: Job): z.output<typeof jobWire> => ({
+  ...jobSummaryToWire(job),
+  target: job.target,
+  isTargetReduced: job.isTargetReduced,
+})
+
+const versionFields = {
+  version: z.int(),
+  restoredFrom: z.int().nullable().meta({ description: 'The version that this one is a copy of.' }),
+  createdBy: actor,
+  createdAt: instant,
+}
+
+const openDefinition = z.strictObject(openFields).meta({ id: 'JobVersionDefinition' })
+
+export const jobVersionSummaryWire = z
+  .strictObject({ ...versionFields, definition: openDefinition })
+  .meta({ id: 'JobVersionSummary' })
+
+export const jobVersionWire = z
+  .strictObject({ ...versionFields, definition: openDefinition, ...seenTarget })
+  .meta({ id: 'JobVersion' })
+
+export const jobVersionSummaryToWire = (version: JobVersionSummary): z.output<typeof jobVersionSummaryWire> => ({
+  version: version.version,
+  restoredFrom: version.restoredFrom,
+  createdBy: toActor(version.createdBy),
+  createdAt: toInstant(version.createdAt),
+  definition: version.definition,
+})
+
+export const jobVersionToWire = (version: JobVersion): z.output<typeof jobVersionWire> => ({
+  ...jobVersionSummaryToWire(version),
+  target: version.target,
+  isTargetReduced: version.isTargetReduced,
+})
+
+export const occurrenceWire = z
+  .strictObject({
+    nominalAt: instant,
+    outcome: z.enum(occurrenceOutcomes),
+    reason: z.string().nullable().meta({ description: 'Why it was skipped or missed, as a machine code.' }),
+    runId: wireId('run').nullable(),
+    isCaughtUp: z.boolean(),
+    jobVersion: z.int(),
+    tzVersion: z.string().meta({ description: 'Version of the time zone data it was computed with.' }),
+    decidedAt: instant.nullable(),
+  })
+  .meta({ id: 'Occurrence' })
+
+export const occurrenceToWire = (occurrence: Occurrence): z.output<typeof occurrenceWire> => ({
+  nominalAt: toInstant(occurrence.nominalAt),
+  outcome: occurrence.outcome,
+  reason: occurrence.reason,
+  runId: toWireIdOrNull('run', occurrence.runId),
+  isCaughtUp: occurrence.caughtUp,
+  jobVersion: occurrence.jobVersion,
+  tzVersion: occurrence.tzVersion,
+  decidedAt: toInstantOrNull(occurrence.decidedAt),
+})
