@@ -50,6 +50,7 @@ const contenders: Record<string, () => Promise<unknown>> = {
     performHttp(
       outbound,
       {
+        tenantId: runId,
         runId,
         attempt: 1,
         fence: 1,

@@ -89,7 +89,8 @@ export const keeping: ResponseKeeping = {
 }
 
 export const attemptOf = (url: string, more: Partial<HttpAttempt> = {}): HttpAttempt => ({
-  tenantId: '00000000-0000-7000-8000-000000000001', runId: uuidv7(Date.now()),
+  tenantId: uuidv7(Date.now()),
+  runId: uuidv7(Date.now()),
   attempt: 1,
   fence: 1,
   nominalAtMs: null,
