@@ -12,7 +12,7 @@ import { deleteSchedule } from './write-version.ts'
 
 /**
  * Ends a job: its schedule is gone, its external id is free, and no verb finds it any more. Its versions stay, since
- * its runs refer to them; runs that were admitted go on. Throws `not-found`, `precondition-failed`.
+ * its runs refer to them; runs that are due already go on. Throws `not-found`, `precondition-failed`.
  */
 export async function deleteJob(
   ctx: Ctx,

@@ -11,7 +11,7 @@ import type { Job } from './job.ts'
 import { firstInstant } from './write-version.ts'
 
 /**
- * Stops a job's schedule; its runs that were admitted go on, and it can be run by hand. Pausing a paused job changes
+ * Stops a job's schedule; runs that are due already go on, and it can be run by hand. Pausing a paused job changes
  * nothing, not even the reason. Throws `not-found`.
  */
 export async function pauseJob(ctx: Ctx, id: Uuid, reason: string | null): Promise<Job> {
