@@ -24,7 +24,7 @@ export async function createJob(ctx: Ctx, input: NewJob): Promise<Job> {
 }
 
 /** Throws `conflict` when another job has it; nobody can take it until this transaction ends. */
-export async function claimExternalId(tx: Tx, externalId: string): Promise<void> {
+async function claimExternalId(tx: Tx, externalId: string): Promise<void> {
   await lockExternalId(tx, externalId)
   const id = await findByExternalId(tx, externalId)
   if (id === undefined) return

@@ -9,15 +9,15 @@ import { scheduleSchema } from '../schedule/schedule.ts'
 
 /** How overlap rules are written in `schedules` and `due`. */
 export const overlapCodes = { skip: 0, allow: 1 } as const
-export const overlapRules = ['skip', 'allow'] as const satisfies (keyof typeof overlapCodes)[]
+const overlapRules = ['skip', 'allow'] as const satisfies (keyof typeof overlapCodes)[]
 
 /** How catch-up rules are written in `schedules`. */
 export const catchUpCodes = { one: 0 } as const
-export const catchUpRules = ['one'] as const satisfies (keyof typeof catchUpCodes)[]
+const catchUpRules = ['one'] as const satisfies (keyof typeof catchUpCodes)[]
 
-export const jobNameValue = lineValue(200)
+const jobNameValue = lineValue(200)
 export const externalIdValue = lineValue(200)
-export const tagValue = z
+const tagValue = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$/, 'must be 1 to 63 letters, digits or . _ : / -')
 export const pauseReasonValue = lineValue(500)
