@@ -18,14 +18,7 @@ export interface AttemptHeaders {
 }
 
 // What a tenant may set instead of us.
-const replaceable = new Set([
-  'idempotency-key',
-  'traceparent',
-  'user-agent',
-  'accept',
-  'accept-encoding',
-  'content-type',
-])
+const replaceable = new Set(['idempotency-key', 'traceparent', 'user-agent', 'accept-encoding', 'content-type'])
 
 /** Makes the headers of one attempt. None of our own is a secret. */
 export function attemptHeaders(
