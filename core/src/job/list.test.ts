@@ -75,6 +75,7 @@ describe('list', () => {
     expect(await namesOf({ queue: 'slow' })).toEqual(['b', 'a'])
     expect(await namesOf({ queue: 'slow', state: 'paused' })).toEqual(['b'])
     expect(await namesOf({ queue: 'nowhere' })).toEqual([])
+    expect(await namesOf({ queue: '\0', tag: '\0' })).toEqual([])
     expect(await namesOf({ state: 'active', tag: 'red', search: 'c' })).toEqual(['c'])
   })
 

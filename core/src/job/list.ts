@@ -15,8 +15,10 @@ export interface JobFilter {
   queue?: string | undefined
 }
 
-// Wildcards are letters here, and Postgres takes no NUL.
-const literal = (text: string): string => text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')
+// Postgres takes no NUL, and nothing it holds can have one.
+const plain = (text: string): string => text.replaceAll('\0', '')
+// Wildcards are letters here.
+const literal = (text: string): string => plain(text).replace(/[\\%_]/g, '\\$&')
 
 /** The project's jobs, newest first, without their targets. */
 export async function listJobs(ctx: Ctx, filter: JobFilter, page: PageRequest): Promise<Page<JobSummary>> {
@@ -31,7 +33,7 @@ export async function listJobs(ctx: Ctx, filter: JobFilter, page: PageRequest): 
           search
             ? or(ilike(jobs.name, `%${literal(search)}%`), like(jobs.externalId, `${literal(search)}%`))
             : undefined,
-          tag ? arrayContains(jobs.tags, [tag]) : undefined,
+          tag ? arrayContains(jobs.tags, [plain(tag)]) : undefined,
           queue
             ? inArray(
                 jobs.queueId,
@@ -39,7 +41,11 @@ export async function listJobs(ctx: Ctx, filter: JobFilter, page: PageRequest): 
                   .select({ id: queues.id })
                   .from(queues)
                   .where(
-                    and(eq(queues.tenantId, tx.tenantId), eq(queues.projectId, tx.projectId), eq(queues.name, queue)),
+                    and(
+                      eq(queues.tenantId, tx.tenantId),
+                      eq(queues.projectId, tx.projectId),
+                      eq(queues.name, plain(queue)),
+                    ),
                   ),
               )
             : undefined,
