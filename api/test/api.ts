@@ -34,6 +34,8 @@ export interface Client {
   ): Promise<Answer<Body>>
   get<Body = Record<string, unknown>>(path: string, headers?: Headed): Promise<Answer<Body>>
   post<Body = Record<string, unknown>>(path: string, body?: unknown, headers?: Headed): Promise<Answer<Body>>
+  /** Opens a stream and leaves it as soon as its status is known. */
+  open(method: string, path: string): Promise<{ status: number; text: string }>
 }
 
 export type Run = z.output<typeof runWire>
@@ -122,6 +124,12 @@ function createClient(url: string, own: Headed): Client {
     send,
     get: (path, headers) => send('GET', path, undefined, headers),
     post: (path, body, headers) => send('POST', path, body, headers),
+    async open(method, path) {
+      const response = await fetch(url + path, { method, headers: own })
+      if (!response.ok) return { status: response.status, text: await response.text() }
+      await response.body?.cancel()
+      return { status: response.status, text: '' }
+    },
   }
 }
 

@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs'
+import { scopes } from '@meridian/core/access/scope'
+import { newToken } from '@meridian/core/access/token'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Client, inAnHour, type Job, type Page, type Run, startTestApi, type TestApi, target } from './api.ts'
+
+interface Documented {
+  operationId: string
+  security: unknown[]
+  'x-required-scope'?: string
+  requestBody?: { content: Record<string, { example?: unknown }> }
+  responses: Record<string, { content?: Record<string, unknown> }>
+}
+
+const document = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')) as {
+  paths: Record<string, Record<string, Documented>>
+}
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+)
+
+let api: TestApi
+let owner: Client
+let readOnly: Client
+let stranger: Client
+/** What the owner has, by the name of the path parameter that names it. */
+let owned: Record<string, string>
+
+beforeAll(async () => {
+  api = await startTestApi()
+  const tenant = await api.tenant()
+  owner = tenant.client
+  stranger = (await api.tenant()).client
+  owned = await furnish(owner)
+  const reading = scopes.filter((scope) => scope.endsWith(':read') && scope !== 'payloads:read')
+  const key = await owner.post<{ secret: string }>('/v1/keys', { name: 'reader', scopes: reading })
+  readOnly = api.as(key.body.secret)
+})
+afterAll(() => api.close())
+
+async function furnish(client: Client): Promise<Record<string, string>> {
+  const job = await client.post<Job>('/v1/jobs', { name: 'theirs', externalId: 'theirs', target })
+  const run = await client.post<Run>('/v1/runs', { target, dueAt: inAnHour(), queue: 'theirs' })
+  const keys = await client.get<Page<{ id: string }>>('/v1/keys')
+  const projects = await client.get<Page<{ id: string }>>('/v1/projects')
+  return {
+    jobId: job.body.id,
+    externalId: 'theirs',
+    version: '1',
+    runId: run.body.id,
+    queueName: 'theirs',
+    keyId: keys.body.data[0]?.id ?? '',
+    projectId: projects.body.data[0]?.id ?? '',
+  }
+}
+
+/** Sends a valid request; a stream is left as soon as its status is known. */
+async function call(client: Client, { method, path, operation }: (typeof operations)[number]): Promise<{ status: number; text: string }> {
+  const example = operation.requestBody?.content['application/json']?.example
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = owned[name]
+    if (value === undefined) throw new Error(`this test does not know the parameter ${name} of ${path}`)
+    return encodeURIComponent(value)
+  })
+  if ('text/event-stream' in (operation.responses['200']?.content ?? {})) return client.open(method, filled)
+  return client.send(method, filled, example)
+}
+
+const guarded = operations.filter(({ operation }) => operation.security.length > 0)
+
+describe.each(guarded)('$operation.operationId', (each) => {
+  const { path, method, operation } = each
+  const scope = operation['x-required-scope']
+
+  test('without a key it is 401', async () => {
+    expect((await call(api.as(null), each)).status).toBe(401)
+  })
+
+  test('with a wrong key it is 401', async () => {
+    expect((await call(api.as(newToken('mk')), each)).status).toBe(401)
+    expect((await call(api.as(newToken('ms')), each)).status).toBe(401)
+    expect((await call(api.as('nonsense'), each)).status).toBe(401)
+  })
+
+  if (scope !== undefined && (!scope.endsWith(':read') || scope === 'payloads:read')) {
+    test('with a read-only key it is 403 and names the scope', async () => {
+      const answer = await call(readOnly, each)
+      expect(answer.status).toBe(403)
+      expect(answer.text).toContain(scope)
+    })
+  } else {
+    test('with a read-only key it is neither 401 nor a failure', async () => {
+      expect([200, 403, 404]).toContain((await call(readOnly, each)).status)
+    })
+  }
+
+  test("with another tenant's key it is 404, or tells nothing of the owner", async () => {
+    const answer = await call(stranger, each)
+    const isOwnCreate = method === 'PUT' && path.endsWith('/by-external-id/{externalId}')
+    if (path.includes('{') && !isOwnCreate) expect(answer.status).toBe(404)
+    // A problem repeats the path that was asked for, and nothing else.
+    const told = answer.text.replace(/"instance":"[^"]*"/, '')
+    for (const name of ['jobId', 'runId', 'keyId', 'projectId']) expect(told).not.toContain(owned[name])
+  })
+})
+
+test('what is open to anybody is what it should be', () => {
+  const open = operations.filter(({ operation }) => operation.security.length === 0)
+  expect(open.map(({ operation }) => operation.operationId).sort()).toEqual(['getHealth', 'getReady', 'openSession'])
+})
+
+test("the owner's things are as they were", async () => {
+  const job = await owner.get<Job>(`/v1/jobs/${owned.jobId}`)
+  expect(job.body).toMatchObject({ name: 'theirs', version: 1, state: 'active' })
+  expect((await owner.get<Run>(`/v1/runs/${owned.runId}`)).body.status).toBe('scheduled')
+})
