@@ -13,14 +13,15 @@ returns table (o int, outcome int, run_id uuid, due_ms float8, created_ms float8
 language plpgsql security definer set search_path = public, pg_temp as $f$
 #variable_conflict use_column
 declare
-  v_now timestamptz := clock_timestamp();
+  -- Instants have milliseconds, so that every reader is shown the same one.
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
 begin
   if exists (select from unnest(p_key) k where k is not null) then
     insert into idempotency_keys (tenant_id, project_id, key, fingerprint, subject, created_at)
       select t, p, k, decode(f, 'base64'), i, v_now
-      from unnest(p_tenant, p_project, p_key, p_fingerprint, p_id, p_queue) u(t, p, k, f, i, q)
+      from unnest(p_tenant, p_project, p_key, p_fingerprint, p_id, p_queue) with ordinality u(t, p, k, f, i, q, o)
       where k is not null and exists (select from queues where queues.tenant_id = t and queues.id = q and queues.project_id = p)
-      order by t, p, k
+      order by t, p, k, o
       on conflict do nothing;
   end if;
   return query
@@ -79,7 +80,7 @@ begin
     case when u.pool is null then 3 when u.k is null or u.holder = u.i then 0
       when u.held_print = decode(u.fp, 'base64') then 1 else 2 end,
     case when u.k is null then u.i else coalesce(u.holder, u.i) end,
-    extract(epoch from u.due)::float8 * 1000, extract(epoch from u.created)::float8 * 1000, u.due <= u.created
+    round(extract(epoch from u.due)::float8 * 1000), round(extract(epoch from u.created)::float8 * 1000), u.due <= u.created
   from u;
 end $f$;
 
@@ -155,7 +156,7 @@ begin
     from gone g
     returning tenant_id, queue_id, id, fence, due_at, keep_week
   )
-  select t.tenant_id, t.queue_id, t.id, t.fence, extract(epoch from t.due_at)::float8 * 1000, t.keep_week
+  select t.tenant_id, t.queue_id, t.id, t.fence, round(extract(epoch from t.due_at)::float8 * 1000), t.keep_week
   from taken t order by t.due_at;
 end $f$;
 

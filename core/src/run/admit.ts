@@ -51,7 +51,7 @@ export async function lookAhead(pool: Pool, poolId: number): Promise<Outlook> {
     pool,
     'look_ahead',
     `select extract(epoch from clock_timestamp())::float8 * 1000,
-      (select extract(epoch from due_at)::float8 * 1000 from due where pool = $1 order by due_at limit 1),
+      (select round(extract(epoch from due_at)::float8 * 1000) from due where pool = $1 order by due_at limit 1),
       exists (select from ready where pool = $1)`,
     [poolId],
   )

@@ -86,7 +86,7 @@ export function decideInstants(
 
 const selectStatement = `
   select s.tenant_id, s.job_id, s.project_id, s.queue_id, s.pool, s.job_version, s.spec, s.overlap, s.grace_seconds * 1000, s.priority,
-    s.attempts_max, extract(epoch from s.next_at)::float8 * 1000, extract(epoch from clock_timestamp())::float8 * 1000
+    s.attempts_max, round(extract(epoch from s.next_at)::float8 * 1000), extract(epoch from clock_timestamp())::float8 * 1000
   from schedules s
   where s.shard_id = $1 and s.next_at <= (select clock_timestamp() + $2 * interval '1 millisecond') and not s.paused
   order by s.next_at limit $3 for update skip locked`
@@ -224,8 +224,8 @@ export async function nextScheduleMs(pool: Pool, shard: number): Promise<number 
   const rows = await runNamed<[number | null]>(
     pool,
     'next_schedule',
-    `select extract(epoch from (select next_at from schedules where shard_id = $1 and next_at is not null and not paused
-       order by next_at limit 1))::float8 * 1000`,
+    `select round(extract(epoch from (select next_at from schedules where shard_id = $1 and next_at is not null and not paused
+       order by next_at limit 1))::float8 * 1000)`,
     [shard],
   )
   return rows[0]?.[0] ?? null
