@@ -27,8 +27,8 @@ export interface Claim {
   nowMs: number
 }
 
-/** How long a lease lasts without a heartbeat. */
-export const leaseSeconds = 15
+/** How long a lease lasts without a heartbeat, where nothing else is configured. */
+export const defaultLeaseSeconds = 15
 
 type ClaimRow = [number, Uuid, number, number, number | null, Uuid | null, number | null, number, string | null, number]
 
@@ -47,7 +47,7 @@ const statement = `
     where h.ctid = x.place and h.state + 0 = 2
     returning x.o::int as o, h.tenant_id, h.project_id, h.id, h.attempt, h.attempts_max, h.nominal_at, h.keep_week
   )
-  select c.o, c.project_id, c.attempt, c.attempts_max, extract(epoch from c.nominal_at)::float8 * 1000, n.job_id, n.job_version,
+  select c.o, c.project_id, c.attempt, c.attempts_max, round(extract(epoch from c.nominal_at)::float8 * 1000), n.job_id, n.job_version,
     n.source, encode(n.payload, 'base64'), extract(epoch from clock_timestamp())::float8 * 1000
   from c cross join lateral (
     select i.job_id, i.job_version, i.source, i.payload from inputs i
@@ -58,7 +58,7 @@ const statement = `
  * Claims the runs of parcels, queued -> running, in one statement. A run that does not come back belongs to somebody
  * else, was cancelled, or was given up as lost. An attempt is counted here.
  */
-export async function claimRuns(pool: Pool, poolId: number, executorId: Uuid, parcel: Admitted[]): Promise<Claim> {
+export async function claimRuns(pool: Pool, poolId: number, executorId: Uuid, parcel: Admitted[], leaseSeconds = defaultLeaseSeconds): Promise<Claim> {
   const rows = await runNamed<ClaimRow>(pool, 'claim_runs', statement, [
     poolId,
     arrayLiteral(parcel.map((run) => run[0])),
@@ -103,46 +103,60 @@ export const leaseColumns = (leases: readonly Lease[]): [string, string, string,
 ]
 
 /**
- * Prolongs leases. Returns the ids that are still held; the others were cancelled or taken away, and their attempts
- * must stop.
+ * Asks once more for the rows that an answer left out. A held row that is touched while a statement runs (by a
+ * heartbeat, or by the janitor) is not where the statement found it, and looks like somebody else's for that moment.
+ * Returns the ids that came back at either time.
  */
-export async function renewLeases(pool: Pool, poolId: number, leases: Lease[]): Promise<Set<Uuid>> {
-  const rows = await runNamed<[Uuid]>(
-    pool,
-    'renew_leases',
-    `update held h set lease_until = clock_timestamp() + $6 * interval '1 second'
-     from (
-       select k.place from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[]) u(t, q, i, f)
-       cross join lateral (
-         select h.ctid as place from held h
-         where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f offset 0) k) x
-     where h.ctid = x.place and h.state + 0 = 3 returning h.id`,
-    [poolId, ...leaseColumns(leases), leaseSeconds],
-  )
-  return new Set(rows.map((row) => row[0]))
+export async function askTwice<Row>(rows: Row[], idOf: (row: Row) => Uuid, ask: (rows: Row[]) => Promise<Uuid[]>): Promise<Set<Uuid>> {
+  const answered = new Set(await ask(rows))
+  const missing = rows.filter((row) => !answered.has(idOf(row)))
+  if (missing.length > 0) for (const id of await ask(missing)) answered.add(id)
+  return answered
 }
 
 /**
- * Hands runs back that this executor won't perform (it is going down): running -> ready, at once, and the attempt
- * that never started is not counted. Returns how many were still ours.
+ * Prolongs leases. Returns the ids that are still held; the others were cancelled or taken away, and their attempts
+ * must stop.
  */
-export async function handBack(pool: Pool, poolId: number, leases: Lease[]): Promise<number> {
-  const rows = await runNamed<[number]>(
-    pool,
-    'hand_back',
-    `with d as (
-       delete from held h using (
+export const renewLeases = (pool: Pool, poolId: number, leases: Lease[], leaseSeconds = defaultLeaseSeconds): Promise<Set<Uuid>> =>
+  askTwice(leases, (lease) => lease.id, async (asked) => {
+    const rows = await runNamed<[Uuid]>(
+      pool,
+      'renew_leases',
+      `update held h set lease_until = clock_timestamp() + $6 * interval '1 second'
+       from (
          select k.place from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[]) u(t, q, i, f)
          cross join lateral (
            select h.ctid as place from held h
            where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f offset 0) k) x
-       where h.ctid = x.place and h.state + 0 = 3 returning h.*),
-     r as (
-       insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at)
-       select pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt - 1, attempts_max, fence, keep_week, job_id, nominal_at
-       from d returning 1)
-     select count(*)::int from r`,
-    [poolId, ...leaseColumns(leases)],
-  )
-  return rows[0]?.[0] ?? 0
-}
+       where h.ctid = x.place and h.state + 0 = 3 returning h.id`,
+      [poolId, ...leaseColumns(asked), leaseSeconds],
+    )
+    return rows.map((row) => row[0])
+  })
+
+/**
+ * Hands runs back that this executor won't perform (it is going down): running -> ready, at once, and the attempt
+ * that never started is not counted. Returns the ids that were still ours.
+ */
+export const handBack = (pool: Pool, poolId: number, leases: Lease[]): Promise<Set<Uuid>> =>
+  askTwice(leases, (lease) => lease.id, async (asked) => {
+    const rows = await runNamed<[Uuid]>(
+      pool,
+      'hand_back',
+      `with d as (
+         delete from held h using (
+           select k.place from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[]) u(t, q, i, f)
+           cross join lateral (
+             select h.ctid as place from held h
+             where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f offset 0) k) x
+         where h.ctid = x.place and h.state + 0 = 3 returning h.*),
+       r as (
+         insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at)
+         select pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt - 1, attempts_max, fence, keep_week, job_id, nominal_at
+         from d returning id)
+       select id from r`,
+      [poolId, ...leaseColumns(asked)],
+    )
+    return rows.map((row) => row[0])
+  })

@@ -1,6 +1,6 @@
 import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
-import { type Lease, leaseColumns } from './claim.ts'
+import { askTwice, type Lease, leaseColumns } from './claim.ts'
 import { stateCodes } from './run.ts'
 
 /** How one attempt went, as it is written down. */
@@ -95,15 +95,20 @@ const columns = (poolId: number, records: (AttemptRecord & { state: number; dela
  * Ends runs: running -> succeeded | failed, history and event in one statement. Returns the ids that were ended by
  * this call; a missing one was stale (cancelled, rescued, or ended before) and nothing of it was written.
  */
-export async function recordEnds(pool: Pool, poolId: number, ends: EndRecord[]): Promise<Set<Uuid>> {
-  const records = ends.map((end) => ({ ...end, state: stateCodes[end.status], delayMs: 0 }))
-  const rows = await runNamed<[Uuid]>(pool, 'record_ends', endStatement, columns(poolId, records))
-  return new Set(rows.map((row) => row[0]))
-}
+export const recordEnds = (pool: Pool, poolId: number, ends: EndRecord[]): Promise<Set<Uuid>> =>
+  record(pool, poolId, { name: 'record_ends', text: endStatement }, ends.map((end) => ({ ...end, state: stateCodes[end.status], delayMs: 0 })))
 
 /** Sends runs back for another try: running -> scheduled, the attempt kept. Returns the ids that were still ours. */
-export async function recordRetries(pool: Pool, poolId: number, retries: RetryRecord[]): Promise<Set<Uuid>> {
-  const records = retries.map((retry) => ({ ...retry, state: 0 }))
-  const rows = await runNamed<[Uuid]>(pool, 'record_retries', retryStatement, columns(poolId, records))
-  return new Set(rows.map((row) => row[0]))
-}
+export const recordRetries = (pool: Pool, poolId: number, retries: RetryRecord[]): Promise<Set<Uuid>> =>
+  record(pool, poolId, { name: 'record_retries', text: retryStatement }, retries.map((retry) => ({ ...retry, state: 0 })))
+
+const record = <Row extends AttemptRecord & { state: number; delayMs: number }>(
+  pool: Pool,
+  poolId: number,
+  { name, text }: { name: string; text: string },
+  records: Row[],
+): Promise<Set<Uuid>> =>
+  askTwice(records, ({ lease }) => lease.id, async (asked) => {
+    const rows = await runNamed<[Uuid]>(pool, name, text, columns(poolId, asked))
+    return rows.map((row) => row[0])
+  })
