@@ -128,7 +128,9 @@ test('a request without PKCE is refused', async () => {
 test('a code can not be redeemed with another verifier', async () => {
   const { url, checks } = await signIn(new Browser())
   const wrong = { ...checks, pkceCodeVerifier: client.randomPKCECodeVerifier() }
-  await expect(client.authorizationCodeGrant(configuration, url, wrong)).rejects.toThrow()
+  await expect(client.authorizationCodeGrant(configuration, url, wrong)).rejects.toMatchObject({
+    error: 'invalid_grant',
+  })
 })
 
 test('an unknown redirect address gets a page, not a redirect', async () => {

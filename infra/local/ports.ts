@@ -54,7 +54,7 @@ export async function findFreePort(): Promise<number> {
 const randomPort = (): number => lowest + Math.floor(Math.random() * (highest - lowest))
 
 /** Whether nobody listens on this port of the loopback address. */
-export async function isPortFree(port: number): Promise<boolean> {
+async function isPortFree(port: number): Promise<boolean> {
   const server = createServer()
   try {
     server.listen(port, '127.0.0.1')

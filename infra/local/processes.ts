@@ -139,7 +139,7 @@ function rotateLog(file: string): void {
 }
 
 /** The last lines of a file, or nothing when there is none. */
-export function tail(file: string, lines: number): string {
+function tail(file: string, lines: number): string {
   if (!existsSync(file)) return ''
   return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-lines).join('\n')
 }
