@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { uuidv7 } from '../../src/kernel/ids.ts'
+import type { Admitted } from '../../src/run/admit.ts'
+import { claimRuns, handBack, renewLeases } from '../../src/run/claim.ts'
+import { getRun } from '../../src/run/get.ts'
+import { prepareRun } from '../../src/run/accept.ts'
+import { decodeRequest } from '../../src/run/request-codec.ts'
+import { createStage, executorId, type Stage, target } from './stage.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await createStage(inject('postgresUrl'))
+})
+afterAll(() => stage.db.close())
+
+const admitted = async (count: number): Promise<Admitted[]> => {
+  await stage.accept(...Array.from({ length: count }, () => ({})))
+  return stage.admit()
+}
+
+describe('claiming', () => {
+  it('a claimed run is running, its attempt is counted, and it carries what to do', async () => {
+    const [parcel] = await admitted(1)
+    if (parcel === undefined) throw new Error('nothing was admitted')
+    const claim = await claimRuns(stage.db.engine, 1, executorId, [parcel])
+    const [run] = claim.runs
+    expect(run).toMatchObject({ tenantId: stage.tenant.tenantId, id: parcel[2], fence: 1, attempt: 1, attemptsMax: 6, source: 'api', jobId: null })
+    expect(Math.abs(claim.nowMs - Date.now())).toBeLessThan(5_000)
+    const sealed = run?.sealed ?? Buffer.alloc(0)
+    const request = decodeRequest(await stage.db.engineKeyRing.open(parcel[0], parcel[2], sealed))
+    expect(request).toMatchObject({ method: 'POST', url: target.url })
+    expect(request.body?.toString()).toBe('{"a":1}')
+    const now = await getRun(stage.ctx, parcel[2])
+    expect(now).toMatchObject({ status: 'running', attempt: 1, fence: 1 })
+    expect(now.startedAt).not.toBeNull()
+  })
+
+  it('the second claim of a parcel gets nothing, whoever makes it', async () => {
+    const parcel = await admitted(20)
+    expect(await stage.claim(parcel)).toHaveLength(20)
+    expect(await stage.claim(parcel)).toEqual([])
+    expect((await claimRuns(stage.db.engine, 1, uuidv7(Date.now()), parcel)).runs).toEqual([])
+    expect(await stage.value("select count(*)::int as value from held where attempt <> 1")).toBe(0)
+  })
+
+  it('of ten executors that claim one parcel at once, each run is one\'s', async () => {
+    const parcel = await admitted(100)
+    const claims = await Promise.all(Array.from({ length: 10 }, () => claimRuns(stage.db.engine, 1, uuidv7(Date.now()), parcel)))
+    const ids = claims.flatMap((claim) => claim.runs.map((run) => run.id))
+    expect(ids).toHaveLength(100)
+    expect(new Set(ids).size).toBe(100)
+  })
+
+  it('an older fence claims nothing', async () => {
+    const [parcel] = await admitted(1)
+    if (parcel === undefined) throw new Error('nothing was admitted')
+    const [tenant, queue, id, fence, due, week] = parcel
+    expect(await stage.claim([[tenant, queue, id, fence - 1, due, week]])).toEqual([])
+    expect(await stage.claim([[tenant, queue, id, fence + 1, due, week]])).toEqual([])
+    expect(await stage.claim([parcel])).toHaveLength(1)
+  })
+
+  it('a parcel that names a run twice claims it once', async () => {
+    const [parcel] = await admitted(1)
+    if (parcel === undefined) throw new Error('nothing was admitted')
+    expect(await stage.claim([parcel, parcel])).toHaveLength(1)
+    expect(await stage.value('select attempt as value from held where id = $1', parcel[2])).toBe(1)
+  })
+
+  it('a payload of megabytes arrives as it was', async () => {
+    const body = 'x'.repeat(3_000_000)
+    await stage.accept({ target: { ...target, body } })
+    const row = await prepareRun(stage.ctx, { target: { ...target, body } })
+    const [run] = await stage.claim(await stage.admit())
+    expect(run?.sealed?.length).toBe(row.payload?.length)
+  })
+})
+
+describe('leases', () => {
+  it('a renewed lease lasts longer; one that is not held any more is not in the answer', async () => {
+    const [kept, ended] = await stage.running(2)
+    if (kept === undefined || ended === undefined) throw new Error('nothing is running')
+    await stage.end([ended])
+    const before = await stage.value<Date>('select lease_until as value from held where id = $1', kept.id)
+    expect(await renewLeases(stage.db.engine, 1, [kept, ended, { ...kept, fence: 0 }], 60)).toEqual(new Set([kept.id]))
+    const after = await stage.value<Date>('select lease_until as value from held where id = $1', kept.id)
+    expect(after.getTime() - before.getTime()).toBeGreaterThan(40_000)
+  })
+
+  it('a row that somebody touches at that moment is still ours', async () => {
+    const runs = await stage.running(3)
+    const client = await stage.db.owner.connect()
+    await client.query('begin')
+    await client.query("update held set keep_week = keep_week where state = 3")
+    const renewing = renewLeases(stage.db.engine, 1, runs)
+    const handing = handBack(stage.db.engine, 1, runs.slice(0, 1))
+    await waitForLock(2)
+    await client.query('commit')
+    client.release()
+    const [renewed, back] = await Promise.all([renewing, handing])
+    expect(back.size).toBe(1)
+    expect(renewed.size).toBeGreaterThanOrEqual(2)
+  })
+})
+
+const waitForLock = async (count: number): Promise<void> => {
+  const waiting = "select count(*)::int as value from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+  while ((await stage.value<number>(waiting)) < count) await new Promise(setImmediate)
+}
+
+describe('handing back', () => {
+  it('a run that was claimed but not begun waits again, its attempt not counted; the next claim has a higher fence', async () => {
+    const [run] = await stage.running(1)
+    if (run === undefined) throw new Error('nothing is running')
+    expect(await handBack(stage.db.engine, 1, [run])).toEqual(new Set([run.id]))
+    expect(await stage.whereIs(run.id)).toEqual(['ready'])
+    expect(await stage.end([run])).toEqual(new Set())
+    const [again] = await stage.claim(await stage.admit())
+    expect(again).toMatchObject({ id: run.id, attempt: 1, fence: 2 })
+  })
+
+  it('what is queued, stale or ended is not handed back', async () => {
+    const [parcel] = await admitted(1)
+    if (parcel === undefined) throw new Error('nothing was admitted')
+    const [tenantId, queueId, id, fence] = parcel
+    expect(await handBack(stage.db.engine, 1, [{ tenantId, queueId, id, fence }])).toEqual(new Set())
+    await stage.claim([parcel])
+    expect(await handBack(stage.db.engine, 1, [{ tenantId, queueId, id, fence: fence - 1 }])).toEqual(new Set())
+    expect(await stage.whereIs(id)).toEqual(['running'])
+  })
+})
