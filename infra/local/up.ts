@@ -60,7 +60,7 @@ async function startStack(stack: Stack, processes: Processes): Promise<void> {
         preparePostgres({ home, port: ports.postgres, secrets: secrets.postgres, settings }),
       )
     }
-    await step('migrations', () => migrate(stack.ownerDatabaseUrl))
+    await step('migrations', () => migrate(stack.ownerDatabaseUrl).catch(refuseMigration))
     return step('the demo tenant', () => bootstrapTenant(stack.ownerDatabaseUrl, tenantPlan(stack)))
   }
   const redis = async (): Promise<void> => {
@@ -84,6 +84,11 @@ async function startStack(stack: Stack, processes: Processes): Promise<void> {
   })
   const console = buildConsole().then(() => start('console', async () => consoleProgram(stack)))
   await Promise.all([engine, console])
+}
+
+function refuseMigration(error: unknown): never {
+  const message = error instanceof Error ? error.message : String(error)
+  throw new Refusal(`${message}\nIf the local data may go, ./meridian reset and begin anew.`)
 }
 
 /** `MERIDIAN_POSTGRES_SETTINGS=name=value,name=value` changes the settings of the embedded Postgres. */
