@@ -1,0 +1,77 @@
+import type { Run } from '#lib/wire.ts'
+import { mergeRows } from './merge.ts'
+
+interface FirstPage {
+  runs: readonly Run[]
+  nextCursor: string | null
+  names: Record<string, string>
+}
+
+/** A list of runs that is refreshed at the top and grows at the bottom. */
+export class RunList {
+  busy = $state(false)
+  failed = $state(false)
+  #known = $state.raw<readonly Run[]>([])
+  #names = $state.raw<Record<string, string>>({})
+  #cursor = $state<string | null>()
+  readonly #first: () => FirstPage
+  readonly #pageHref: (cursor: string) => string
+
+  /**
+   * @param first the first page as the page's load has it now
+   * @param question what the list is about: with another one it starts over
+   */
+  constructor(first: () => FirstPage, question: () => string, pageHref: (cursor: string) => string) {
+    this.#first = first
+    this.#pageHref = pageHref
+    let asked: string | undefined
+    $effect.pre(() => {
+      const { runs } = first()
+      if (question() === asked) this.#known = mergeRows(runs, this.#known, false)
+      else {
+        asked = question()
+        this.#known = runs
+        this.#names = {}
+        this.#cursor = undefined
+      }
+    })
+  }
+
+  get rows(): Run[] {
+    const { runs, nextCursor } = this.#first()
+    return mergeRows(runs, this.#known, nextCursor === null)
+  }
+
+  get names(): Record<string, string> {
+    return { ...this.#names, ...this.#first().names }
+  }
+
+  get hasMore(): boolean {
+    return this.#next !== null
+  }
+
+  /** Adds the next page. */
+  async more(): Promise<void> {
+    const cursor = this.#next
+    if (cursor === null || this.busy) return
+    this.busy = true
+    try {
+      const response = await fetch(this.#pageHref(cursor))
+      if (!response.ok) throw new Error(`status ${response.status}`)
+      const page = (await response.json()) as FirstPage
+      this.#known = [...this.#known, ...page.runs]
+      this.#names = { ...this.#names, ...page.names }
+      this.#cursor = page.nextCursor
+      this.failed = false
+    } catch {
+      this.failed = true
+    } finally {
+      this.busy = false
+    }
+  }
+
+  /** The first page's cursor until more was read; from then on that of the last page read. */
+  get #next(): string | null {
+    return this.#cursor === undefined ? this.#first().nextCursor : this.#cursor
+  }
+}

@@ -1,0 +1,23 @@
+import type { TimelineAttempt } from '#lib/draw/timeline.ts'
+import type { Attempt, Run } from '#lib/wire.ts'
+
+const milliseconds = (instant: string | null): number | undefined => (instant === null ? undefined : Date.parse(instant))
+
+/** The attempts of a run for its timeline, with the one that is still waited for. */
+export function timelineAttempts(run: Run, attempts: readonly Attempt[]): TimelineAttempt[] {
+  const begun = attempts.map(
+    (attempt): TimelineAttempt => ({
+      number: attempt.attempt,
+      dueAt: Date.parse(attempt.dueAt),
+      queuedAt: undefined,
+      startedAt: milliseconds(attempt.startedAt),
+      finishedAt: milliseconds(attempt.finishedAt),
+      outcome: attempt.status === 'running' ? undefined : attempt.status,
+    }),
+  )
+  const isWaiting = run.status === 'scheduled' || run.status === 'ready' || run.status === 'queued'
+  if (!isWaiting) return begun
+  const next = (attempts.at(-1)?.attempt ?? 0) + 1
+  const waited = { number: next, dueAt: Date.parse(run.dueAt), queuedAt: undefined, startedAt: undefined, finishedAt: undefined }
+  return [...begun, { ...waited, outcome: undefined }]
+}

@@ -1,0 +1,19 @@
+import { redirect } from '@sveltejs/kit'
+import { act, textOf } from '#lib/server/act.ts'
+import { opened } from '#lib/server/open.ts'
+import type { Actions } from './$types'
+
+export const actions = {
+  pause: async ({ locals, params, request }) => {
+    const reason = textOf(await request.formData(), 'reason') || null
+    return act(async () => ({ version: (await opened(locals).api.pauseJob(params.job, reason)).version }))
+  },
+  resume: async ({ locals, params }) => act(async () => ({ version: (await opened(locals).api.resumeJob(params.job)).version })),
+  run: async ({ locals, params, request }) => {
+    const { tenant, project, api } = opened(locals)
+    const form = await request.formData()
+    const run = await act(() => api.runJob(params.job, form.has('body') ? { body: JSON.parse(textOf(form, 'body')) as unknown } : {}))
+    if (!('id' in run)) return run
+    redirect(303, `/${tenant.slug}/${project.slug}/runs/${run.id}`)
+  },
+} satisfies Actions

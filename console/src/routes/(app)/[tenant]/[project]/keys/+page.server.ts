@@ -1,0 +1,30 @@
+import { API_URL } from '$app/env/private'
+import { act, textOf } from '#lib/server/act.ts'
+import { opened } from '#lib/server/open.ts'
+import type { Actions, PageServerLoad } from './$types'
+
+const day = 86_400_000
+
+export const load: PageServerLoad = async ({ locals, url }) => {
+  const keys = await opened(locals).api.listKeys({ limit: 100, cursor: url.searchParams.get('cursor') ?? undefined })
+  return { keys: keys.data, nextCursor: keys.nextCursor, apiUrl: API_URL.origin }
+}
+
+export const actions = {
+  create: async ({ locals, request }) => {
+    const form = await request.formData()
+    const days = Number(textOf(form, 'days'))
+    return act(async () => {
+      const { name, secret } = await opened(locals).api.createKey({
+        name: textOf(form, 'name'),
+        scopes: form.getAll('scope').filter((scope) => typeof scope === 'string'),
+        expiresAt: days > 0 ? new Date(Date.now() + days * day).toISOString() : null,
+      })
+      return { name, secret }
+    })
+  },
+  revoke: async ({ locals, request }) => {
+    const id = textOf(await request.formData(), 'id')
+    return act(async () => ({ revoked: (await opened(locals).api.revokeKey(id)).name }))
+  },
+} satisfies Actions

@@ -1,0 +1,14 @@
+import { jobNames } from '#lib/server/job-names.ts'
+import { opened } from '#lib/server/open.ts'
+import { runFilter } from '#lib/server/run-filter.ts'
+import type { RequestHandler } from './$types'
+
+const pageSize = 200
+
+/** A further page of the list, for a reader who scrolls on. */
+export const GET: RequestHandler = async ({ locals, url }) => {
+  const { api } = opened(locals)
+  const cursor = url.searchParams.get('cursor') ?? undefined
+  const { data, nextCursor } = await api.listRuns({ ...runFilter(url.searchParams, locals.now), limit: pageSize, cursor })
+  return Response.json({ runs: data, nextCursor, names: await jobNames(api, data.map((run) => run.jobId)) })
+}
