@@ -197,7 +197,8 @@ function success(operation: Operation, schema: Json | undefined): Json {
 function problemsOf(operation: Operation): Json {
   const { access, params, query, body, isCreate, isGuarded } = operation
   const codes: ProblemCode[] = ['internal', 'dependency-unavailable', ...(operation.problems ?? [])]
-  if (access.kind !== 'public') codes.push('unauthenticated', 'forbidden', 'not-found', 'rate-limited', 'malformed-request')
+  if (access.kind !== 'public')
+    codes.push('unauthenticated', 'forbidden', 'not-found', 'rate-limited', 'malformed-request')
   if (params !== undefined) codes.push('not-found')
   if (query !== undefined || body !== undefined) codes.push('malformed-request', 'validation-failed')
   if (body !== undefined) codes.push('payload-too-large', 'unsupported-media-type')

@@ -33,6 +33,7 @@ export async function createServices(config: Config, log: Log): Promise<RunningS
     max: config.databasePool,
     applicationName: 'meridian-api',
     settings: hotPathSettings,
+    pipeline: true,
   })
   const keyRing = new KeyRing(pool, await localFileKeyProvider(config.keyFile))
   const metrics = createMetrics('api')

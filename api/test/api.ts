@@ -1,18 +1,10 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createLog } from '@meridian/core/kernel/log'
 import { createTenant, type TestTenant } from '@meridian/core/testing/factories'
-import { createTestDb, type TestDb } from '@meridian/core/testing/test-db'
 import { inject } from 'vitest'
 import type { z } from 'zod'
-import { readConfig } from '../src/config.ts'
-import { listen } from '../src/server.ts'
-import { createServices, type RunningServices } from '../src/services.ts'
 import type { jobWire } from '../src/wire/job.ts'
 import type { problemWire } from '../src/wire/problem.ts'
 import type { runWire } from '../src/wire/run.ts'
+import { type BootedApi, bootApi } from './boot.ts'
 import { checkContract } from './contract.ts'
 
 /** An answer; its body was held against the document before a test sees it. */
@@ -46,62 +38,23 @@ export interface Page<Item> {
   nextCursor: string | null
 }
 
-export interface TestApi {
-  url: string
-  db: TestDb
-  services: RunningServices
-  /** The lines of the log, parsed. */
-  log: Record<string, unknown>[]
+export interface TestApi extends BootedApi {
   tenant(plan?: Parameters<typeof createTenant>[1]): Promise<TestTenant & { client: Client }>
   /** A client with that credential, or with none. */
-  as(token: string | null, headers?: Record<string, string>): Client
-  close(): Promise<void>
+  as(token: string | null, headers?: Headed): Client
 }
 
-/** The real API on a free port, over a database of its own and the run's Redis. */
+/** The real API over a database of its own and the run's Redis. */
 export async function startTestApi(environment: Record<string, string> = {}): Promise<TestApi> {
-  const db = await createTestDb(inject('postgresUrl'))
-  const folder = await mkdtemp(join(tmpdir(), 'meridian-api-'))
-  const keyFile = join(folder, 'key')
-  await writeFile(keyFile, randomBytes(32).toString('base64'))
-  const log: Record<string, unknown>[] = []
-  const config = readConfig({
-    PORT: '0',
-    API_URL: 'http://api.test',
-    DATABASE_URL: db.appUrl,
-    REDIS_URL: inject('redisUrl'),
-    KEY_FILE: keyFile,
-    ALLOW_PRIVATE_TARGETS: 'true',
-    ...environment,
-  })
-  const services = await createServices(
-    config,
-    createLog({
-      service: 'api',
-      level: 'info',
-      destination: { write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>) },
-    }),
-  )
-  const server = await listen(services)
-  const url = `http://127.0.0.1:${server.port}`
-  const as = (token: string | null, headers: Record<string, string> = {}): Client =>
-    createClient(url, { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers })
+  const api = await bootApi(inject('postgresUrl'), inject('redisUrl'), environment)
+  const as = (token: string | null, headers: Headed = {}): Client =>
+    createClient(api.url, { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers })
   return {
-    url,
-    db,
-    services,
-    log,
+    ...api,
     as,
     tenant: async (plan) => {
-      const tenant = await createTenant(db, plan)
+      const tenant = await createTenant(api.db, plan)
       return { ...tenant, client: as(tenant.apiKey) }
-    },
-    close: async () => {
-      services.beginStop()
-      await server.close()
-      await services.close()
-      await db.close()
-      await rm(folder, { recursive: true, force: true })
     },
   }
 }

@@ -55,7 +55,10 @@ async function furnish(client: Client): Promise<Record<string, string>> {
 }
 
 /** Sends a valid request; a stream is left as soon as its status is known. */
-async function call(client: Client, { method, path, operation }: (typeof operations)[number]): Promise<{ status: number; text: string }> {
+async function call(
+  client: Client,
+  { method, path, operation }: (typeof operations)[number],
+): Promise<{ status: number; text: string }> {
   const example = operation.requestBody?.content['application/json']?.example
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = owned[name]

@@ -60,7 +60,12 @@ test('an edit that only runs have touched meanwhile is no conflict', async () =>
   const { client } = await api.tenant()
   const { body, headers } = await client.post<Job>('/v1/jobs', { name: 'one', target, schedule })
   await client.post(`/v1/jobs/${body.id}/pause`)
-  const edited = await client.send('PATCH', `/v1/jobs/${body.id}`, { name: 'two' }, { 'if-match': headers.get('etag') ?? '' })
+  const edited = await client.send(
+    'PATCH',
+    `/v1/jobs/${body.id}`,
+    { name: 'two' },
+    { 'if-match': headers.get('etag') ?? '' },
+  )
   expect(edited.status).toBe(200)
 })
 
@@ -130,10 +135,13 @@ test('lists find jobs by name, tag, queue, state and external id, and bring thei
 
   const run = await client.post<Run>(`/v1/jobs/${a.body.id}/run`)
   await client.post(`/v1/runs/${run.body.id}/cancel`)
-  const listed = await client.get<Page<{ recent: { runs: { id: string; status: string }[]; successRate: number | null } }>>(
-    '/v1/jobs?externalId=inv&include=recent',
-  )
-  expect(listed.body.data[0]?.recent).toMatchObject({ runs: [{ id: run.body.id, status: 'cancelled' }], successRate: null })
+  const listed = await client.get<
+    Page<{ recent: { runs: { id: string; status: string }[]; successRate: number | null } }>
+  >('/v1/jobs?externalId=inv&include=recent')
+  expect(listed.body.data[0]?.recent).toMatchObject({
+    runs: [{ id: run.body.id, status: 'cancelled' }],
+    successRate: null,
+  })
 })
 
 test('without payloads:read a job shows where it leads, not what it carries', async () => {
@@ -149,7 +157,10 @@ test('without payloads:read a job shows where it leads, not what it carries', as
 test('the ledger of a schedule is listed, and what schedules will do', async () => {
   const { client } = await api.tenant()
   const { body } = await client.post<Job>('/v1/jobs', { name: 'one', target, schedule })
-  expect((await client.get<Page<unknown>>(`/v1/jobs/${body.id}/occurrences`)).body).toEqual({ data: [], nextCursor: null })
+  expect((await client.get<Page<unknown>>(`/v1/jobs/${body.id}/occurrences`)).body).toEqual({
+    data: [],
+    nextCursor: null,
+  })
   const upcoming = await client.get<{ data: { jobId: string; nominalAt: string }[] }>('/v1/upcoming')
   expect(upcoming.body.data.map(({ jobId, nominalAt }) => [jobId, nominalAt])).toEqual([[body.id, body.nextAt]])
 })
@@ -159,13 +170,20 @@ test('the preview is what design promises, and its problems point into the reque
   const answer = await client.post('/v1/schedules/preview', { schedule, after: '2026-03-28T12:00:00.000Z', count: 2 })
   expect(answer.body).toMatchObject({
     occurrences: [
-      { nominalAt: '2026-03-29T05:25:00.000Z', effectiveAt: '2026-03-29T05:25:00.000Z', local: '2026-03-29T06:25:00', offset: '+01:00' },
+      {
+        nominalAt: '2026-03-29T05:25:00.000Z',
+        effectiveAt: '2026-03-29T05:25:00.000Z',
+        local: '2026-03-29T06:25:00',
+        offset: '+01:00',
+      },
       { nominalAt: '2026-03-30T05:25:00.000Z' },
     ],
     warnings: [],
   })
   const wrong = async (change: object) =>
-    (await client.post<Problem>('/v1/schedules/preview', { schedule: { ...schedule, ...change }, count: 1 })).body.errors?.map(({ pointer }) => pointer)
+    (
+      await client.post<Problem>('/v1/schedules/preview', { schedule: { ...schedule, ...change }, count: 1 })
+    ).body.errors?.map(({ pointer }) => pointer)
   expect(await wrong({ cron: '61 * * * *' })).toEqual(['/schedule/cron'])
   expect(await wrong({ timezone: 'Mars/Base' })).toEqual(['/schedule/timezone'])
   expect(await wrong({ colour: 'red' })).toEqual(['/schedule/colour'])

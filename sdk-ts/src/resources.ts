@@ -1,0 +1,153 @@
+import {
+  type CallOptions,
+  type Connection,
+  type CreateOptions,
+  call,
+  create,
+  type EditOptions,
+  edit,
+  listing,
+  value,
+  type WithDates,
+} from './connection.ts'
+import * as api from './generated/sdk.gen.ts'
+import type * as wire from './generated/types.gen.ts'
+
+type Query<Data extends { query?: unknown }> = NonNullable<Data['query']>
+
+/** Jobs: stored definitions. */
+export const jobs = (to: Connection) => ({
+  create: (body: wire.NewJob, options?: CreateOptions) => value(api.createJob({ ...create(to, options), body })),
+  /** Makes the job of your own id be exactly this, whether it exists or not. */
+  upsert: ({ externalId, ...body }: wire.JobUpsert & { externalId: string }, options?: EditOptions) =>
+    value(api.upsertJob({ ...edit(to, options), path: { externalId }, body })),
+  list: (query?: Query<wire.ListJobsData>, options?: CallOptions) =>
+    listing(query, (query) => api.listJobs({ ...call(to, options), query })),
+  get: (jobId: string, options?: CallOptions) => value(api.getJob({ ...call(to, options), path: { jobId } })),
+  getByExternalId: (externalId: string, options?: CallOptions) =>
+    value(api.getJobByExternalId({ ...call(to, options), path: { externalId } })),
+  /** Changes what is given, keeps the rest. */
+  update: (jobId: string, body: wire.JobChanges, options?: EditOptions) =>
+    value(api.updateJob({ ...edit(to, options), path: { jobId }, body })),
+  delete: async (jobId: string, options?: EditOptions): Promise<void> => {
+    await value(api.deleteJob({ ...edit(to, options), path: { jobId } }))
+  },
+  pause: (jobId: string, body: wire.PauseJob = {}, options?: CallOptions) =>
+    value(api.pauseJob({ ...call(to, options), path: { jobId }, body })),
+  resume: (jobId: string, options?: CallOptions) => value(api.resumeJob({ ...call(to, options), path: { jobId } })),
+  /** Runs it now, or at an instant, beside its schedule. */
+  run: (jobId: string, body: WithDates<wire.RunJob, 'dueAt'> = {}, options?: CreateOptions) =>
+    value(api.runJob({ ...create(to, options), path: { jobId }, body: body as wire.RunJob })),
+  versions: (jobId: string, query?: Query<wire.ListJobVersionsData>, options?: CallOptions) =>
+    listing(query, (query) => api.listJobVersions({ ...call(to, options), path: { jobId }, query })),
+  version: (jobId: string, version: number, options?: CallOptions) =>
+    value(api.getJobVersion({ ...call(to, options), path: { jobId, version } })),
+  restore: (jobId: string, version: number, options?: EditOptions) =>
+    value(api.restoreJobVersion({ ...edit(to, options), path: { jobId, version } })),
+  /** The ledger of its schedule. */
+  occurrences: (jobId: string, query?: Query<wire.ListOccurrencesData>, options?: CallOptions) =>
+    listing(query, (query) => api.listOccurrences({ ...call(to, options), path: { jobId }, query })),
+})
+
+type NewRun = WithDates<wire.NewRun, 'dueAt'>
+
+/** Runs: executions. */
+export const runs = (to: Connection) => ({
+  /** Starts a run, now or at `dueAt`. When this resolves, it is on disk. */
+  create: (body: NewRun, options?: CreateOptions) =>
+    value(api.createRun({ ...create(to, options), body: body as wire.NewRun })),
+  /** Checks a run without starting it. */
+  rehearse: (body: NewRun, options?: CallOptions) =>
+    value(api.createRun({ ...call(to, options), query: { dryRun: true }, body: body as wire.NewRun })),
+  /** Starts up to 1,000 runs. Each is answered in its place: the run, or `{ status: 'refused', problem }`. */
+  createMany: async (bodies: readonly NewRun[], options?: CreateOptions) =>
+    (await value(api.createRuns({ ...create(to, options), body: { runs: [...bodies] as wire.NewRun[] } }))).data,
+  list: (query?: Query<wire.ListRunsData>, options?: CallOptions) =>
+    listing(query, (query) => api.listRuns({ ...call(to, options), query })),
+  get: (runId: string, options?: CallOptions) => value(api.getRun({ ...call(to, options), path: { runId } })),
+  cancel: (runId: string, options?: CallOptions) => value(api.cancelRun({ ...call(to, options), path: { runId } })),
+  /** Runs again what an ended run did, with its body or another. */
+  replay: (runId: string, body: wire.ReplayRun = {}, options?: CreateOptions) =>
+    value(api.replayRun({ ...create(to, options), path: { runId }, body })),
+  attempts: async (runId: string, options?: CallOptions) =>
+    (await value(api.listRunAttempts({ ...call(to, options), path: { runId } }))).data,
+  events: async (runId: string, options?: CallOptions) =>
+    (await value(api.listRunEvents({ ...call(to, options), path: { runId } }))).data,
+  /** What is sent to the target. Needs `payloads:read`. */
+  request: (runId: string, options?: CallOptions) =>
+    value(api.getRunRequest({ ...call(to, options), path: { runId } })),
+  /** What the target answered. Needs `payloads:read`. */
+  response: (runId: string, query?: Query<wire.GetRunResponseData>, options?: CallOptions) =>
+    value(api.getRunResponse({ ...call(to, options), path: { runId }, ...(query === undefined ? {} : { query }) })),
+  logs: (runId: string, query?: Query<wire.ListRunLogsData>, options?: CallOptions) =>
+    listing(query, (query) => api.listRunLogs({ ...call(to, options), path: { runId }, query })),
+  addLogs: async (runId: string, lines: wire.NewLogLine[], options?: CallOptions) =>
+    (await value(api.addRunLogs({ ...call(to, options), path: { runId }, body: { lines } }))).data,
+})
+
+export const schedules = (to: Connection) => ({
+  /** The next instants of a schedule, before it is saved. */
+  preview: (body: WithDates<wire.PreviewSchedule, 'after'>, options?: CallOptions) =>
+    value(api.previewSchedule({ ...call(to, options), body: body as wire.PreviewSchedule })),
+})
+
+export const targets = (to: Connection) => ({
+  /** Calls a target once, now, as a run without retries. */
+  test: (target: wire.TestTarget['target'], options?: CreateOptions) =>
+    value(api.testTarget({ ...create(to, options), body: { target } })),
+})
+
+/** Queues, by their names. */
+export const queues = (to: Connection) => ({
+  create: (body: wire.NewQueue, options?: CreateOptions) => value(api.createQueue({ ...create(to, options), body })),
+  list: (query?: Query<wire.ListQueuesData>, options?: CallOptions) =>
+    listing(query, (query) => api.listQueues({ ...call(to, options), query })),
+  get: (queueName: string, options?: CallOptions) => value(api.getQueue({ ...call(to, options), path: { queueName } })),
+  update: (queueName: string, body: wire.QueueChanges, options?: EditOptions) =>
+    value(api.updateQueue({ ...edit(to, options), path: { queueName }, body })),
+  pause: (queueName: string, body: wire.PauseQueue = {}, options?: CallOptions) =>
+    value(api.pauseQueue({ ...call(to, options), path: { queueName }, body })),
+  resume: (queueName: string, options?: CallOptions) =>
+    value(api.resumeQueue({ ...call(to, options), path: { queueName } })),
+})
+
+export const projects = (to: Connection) => ({
+  create: (body: wire.NewProject, options?: CreateOptions) =>
+    value(api.createProject({ ...create(to, options), body })),
+  list: (query?: Query<wire.ListProjectsData>, options?: CallOptions) =>
+    listing(query, (query) => api.listProjects({ ...call(to, options), query })),
+  get: (projectId: string, options?: CallOptions) =>
+    value(api.getProject({ ...call(to, options), path: { projectId } })),
+  update: (projectId: string, body: wire.ProjectChanges, options?: EditOptions) =>
+    value(api.updateProject({ ...edit(to, options), path: { projectId }, body })),
+})
+
+/** API keys. */
+export const keys = (to: Connection) => ({
+  /** The secret is in the answer and nowhere else. */
+  create: (body: WithDates<wire.NewApiKey, 'expiresAt'>, options?: CreateOptions) =>
+    value(api.createApiKey({ ...create(to, options), body: body as wire.NewApiKey })),
+  list: (query?: Query<wire.ListApiKeysData>, options?: CallOptions) =>
+    listing(query, (query) => api.listApiKeys({ ...call(to, options), query })),
+  get: (keyId: string, options?: CallOptions) => value(api.getApiKey({ ...call(to, options), path: { keyId } })),
+  revoke: (keyId: string, options?: CallOptions) => value(api.revokeApiKey({ ...call(to, options), path: { keyId } })),
+})
+
+/** Sessions of people. */
+export const sessions = (to: Connection) => ({
+  /** Exchanges an ID token of the identity provider for a session token. Needs no credential. */
+  open: (body: wire.NewSession, options?: CallOptions) => value(api.openSession({ ...call(to, options), body })),
+  /** Ends the session of this client. */
+  close: async (options?: CallOptions): Promise<void> => {
+    await value(api.closeSession(call(to, options)))
+  },
+})
+
+/** Pictures of the past and of what comes. */
+export const stats = (to: Connection) => ({
+  runs: (query?: Query<wire.GetRunStatsData>, options?: CallOptions) =>
+    value(api.getRunStats({ ...call(to, options), ...(query === undefined ? {} : { query }) })),
+  open: (options?: CallOptions) => value(api.getOpenRuns(call(to, options))),
+  upcoming: async (query?: Query<wire.ListUpcomingData>, options?: CallOptions) =>
+    (await value(api.listUpcoming({ ...call(to, options), ...(query === undefined ? {} : { query }) }))).data,
+})
