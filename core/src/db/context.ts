@@ -29,6 +29,19 @@ export interface Tx extends Ctx {
 
 const tries = 3
 
+/** drizzle is made when it is first asked for: hot verbs speak SQL. */
+const bind = (ctx: Ctx, client: PoolClient): Tx => {
+  let db: NodePgDatabase | undefined
+  return {
+    ...ctx,
+    client,
+    get db() {
+      db ??= drizzle({ client })
+      return db
+    },
+  }
+}
+
 async function transact<T>(ctx: Ctx, mode: 'read write' | 'read only', work: (tx: Tx) => Promise<T>): Promise<T> {
   if (!isUuid(ctx.tenantId)) throw new Error('a transaction needs a tenant')
   for (let attempt = 1; ; attempt++) {
@@ -41,8 +54,10 @@ async function transact<T>(ctx: Ctx, mode: 'read write' | 'read only', work: (tx
     // A connection in an unknown state is thrown away, never handed to the next caller.
     let broken: Error | undefined
     try {
-      await client.query(`begin ${mode}; set local app.tenant_id = '${ctx.tenantId}'`)
-      const result = await work({ ...ctx, client, db: drizzle({ client }) })
+      const begun = client.query(`begin ${mode}; set local app.tenant_id = '${ctx.tenantId}'`)
+      // A read may follow on the heels of `begin`: without it row-level security would show it nothing. A write waits.
+      if (mode === 'read write') await begun
+      const [result] = await Promise.all([work(bind(ctx, client)), begun])
       await client.query('commit')
       return result
     } catch (error) {

@@ -6,7 +6,7 @@ import type { Uuid } from '../kernel/ids.ts'
 import { decodeRequest } from './request-codec.ts'
 import { decodeResponse } from './response-codec.ts'
 import { isFinal, type Run } from './run.ts'
-import { selectRuns } from './select.ts'
+import { selectRun } from './select.ts'
 
 /** The run as it stands now. Throws `not-found`, for another tenant's run too. */
 export const getRun = (ctx: Ctx, id: Uuid): Promise<Run> => {
@@ -16,7 +16,7 @@ export const getRun = (ctx: Ctx, id: Uuid): Promise<Run> => {
 
 /** The same inside a verb that has checked its own scope. */
 export async function readRun(tx: Tx, id: Uuid): Promise<Run> {
-  const [run] = await selectRuns(tx.client, 'get_run', 'select $3::uuid as id', [tx.tenantId, tx.projectId, id])
+  const run = await selectRun(tx.client, tx.tenantId, tx.projectId, id)
   if (run === undefined) throw notFound('run')
   return run
 }

@@ -1,21 +1,27 @@
 import type { PoolClient } from '../db/client.ts'
 import { runNamed } from '../db/client.ts'
-import type { Uuid } from '../kernel/ids.ts'
+import { type Uuid, uuidTimeMs } from '../kernel/ids.ts'
 import { type Run, type RunStatus, runSources, statusOf } from './run.ts'
 
 // A run lives in exactly one of five tables; one statement, so one snapshot, sees it in exactly one place.
 const openColumns = (alias: string): string => `${alias}.attempt, ${alias}.attempts_max, ${alias}.fence, ${alias}.due_at`
 
+/** Which weeks to look in; without a bound, all of them. */
+interface Weeks {
+  inputs: string
+  runs: string
+}
+
 /** `page` must be a CTE with a column `id`; $1 is the tenant, $2 the project. */
-const facts = `
+const facts = (weeks: Weeks): string => `
   select i.id, i.project_id, i.job_id, i.job_version, i.queue_id, q.name, i.source, i.priority, i.created_at, i.nominal_at, i.replay_of,
     coalesce(r.state, h.state), r.attempt, r.fence, r.due_at, r.started_at, r.ended_at, r.duration_ms, r.http_status, r.error,
     ${openColumns('h')}, h.since, ${openColumns('w')}, ${openColumns('d')}, i.due_at
   from page
-  join inputs i on i.tenant_id = $1 and i.project_id = $2 and i.id = page.id
+  join inputs i on i.tenant_id = $1 and i.project_id = $2 and i.id = page.id and ${weeks.inputs}
   join queues q on q.tenant_id = i.tenant_id and q.id = i.queue_id
   left join lateral (
-    select * from runs r where r.tenant_id = i.tenant_id and r.project_id = i.project_id and r.id = i.id and r.ended_at >= i.created_at
+    select * from runs r where r.tenant_id = i.tenant_id and r.project_id = i.project_id and r.id = i.id and ${weeks.runs}
     offset 0) r on true
   left join lateral (
     select * from held h where h.pool = i.pool and h.tenant_id = i.tenant_id and h.queue_id = i.queue_id and h.id = i.id offset 0) h
@@ -36,9 +42,42 @@ type FactRow = [
  * `id` and may use $1 (tenant), $2 (project) and further values from $3 on.
  */
 export async function selectRuns(client: PoolClient, name: string, driver: string, values: unknown[]): Promise<Run[]> {
-  const rows = await runNamed<FactRow>(client, name, `with page as materialized (${driver}) ${facts}`, values)
+  const everywhere = facts({ inputs: 'true', runs: 'r.ended_at >= i.created_at' })
+  const rows = await runNamed<FactRow>(client, name, `with page as materialized (${driver}) ${everywhere}`, values)
   return rows.map(toRun)
 }
+
+const dayMs = 86_400_000
+const nearWeeks = facts({ inputs: 'i.keep_week = $4', runs: 'r.ended_at >= $5 and r.ended_at < $6' })
+
+/**
+ * One run by its id, or undefined. Most runs are due in the week of their creation and end within another, so those
+ * partitions are asked first; only for the others all are.
+ */
+export async function selectRun(client: PoolClient, tenantId: Uuid, projectId: Uuid, id: Uuid): Promise<Run | undefined> {
+  const createdMs = uuidTimeMs(id)
+  const near = await runNamed<FactRow>(client, 'get_run_near', `with page as (select $3::uuid as id) ${nearWeeks}`, [
+    tenantId,
+    projectId,
+    id,
+    weekOf(createdMs),
+    new Date(createdMs - dayMs),
+    new Date(createdMs + 7 * dayMs),
+  ])
+  if (near[0] !== undefined && isPlaced(near[0])) return toRun(near[0])
+  const [run] = await selectRuns(client, 'get_run', 'select $3::uuid as id', [tenantId, projectId, id])
+  return run
+}
+
+/** The Monday (UTC) of an instant's week, as partitions are named. */
+function weekOf(ms: number): string {
+  const date = new Date(ms)
+  date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7))
+  return date.toISOString().slice(0, 10)
+}
+
+/** Whether the row says where the run stands; if not, its end lies in a week that was not asked. */
+const isPlaced = (row: FactRow): boolean => [row[12], row[20], row[25], row[29]].some((attempt) => attempt !== null)
 
 function toRun(row: FactRow): Run {
   const [id, projectId, jobId, jobVersion, queueId, queueName, source, priority, createdAt, nominalAt, replayOf] = row
