@@ -14,7 +14,7 @@ main { max-width: 960px; margin: 0 auto; padding: 32px 20px }
 main.narrow { max-width: 376px; min-height: 100vh; display: flex; flex-direction: column; justify-content: center }
 h1 { font-size: 20px; font-weight: 550; margin: 0 0 4px }
 p { margin: 0 0 16px; color: var(--quiet) }
-svg.mark { display: block; margin: 0 0 24px; color: var(--accent) }
+svg.mark { display: block; margin: 0 0 24px -9px } .tick { stroke: var(--accent) }
 label { display: block; margin: 16px 0 6px; font-weight: 550 }
 input { width: 100%; height: 40px; padding: 0 12px; font: inherit; color: inherit; background: var(--surface);
   border: 1px solid var(--line); border-radius: 6px }
@@ -34,8 +34,11 @@ iframe { width: 100%; height: 480px; border: 1px solid var(--line); border-radiu
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 16px } dt { color: var(--quiet) } dd { margin: 0 }
 `
 
-const mark = `<svg class="mark" width="28" height="28" viewBox="0 0 28 28" fill="none" stroke="currentColor"
-stroke-width="2" stroke-linecap="round" aria-hidden="true"><path d="M14 3a11 11 0 0 0 0 22"/><path d="M6 14h8"/></svg>`
+// The sign of the console.
+const arc = '<path d="M8 2.25A13.2 13.2 0 0 1 8 21.75" stroke-width="1.6"/>'
+const tick = '<path class="tick" d="M7.4 12H17.2" stroke-width="1.9"/>'
+const mark = `<svg class="mark" width="32" height="32" viewBox="0 0 24 24" fill="none" stroke="currentColor"
+stroke-linecap="round" aria-hidden="true">${arc}${tick}</svg>`
 
 /** A whole page in the look of the local services; `body` is HTML that is already safe. */
 export const page = (title: string, body: string, isNarrow = false): string => `<!doctype html>
