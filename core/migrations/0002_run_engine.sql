@@ -125,6 +125,7 @@ begin
   used as materialized (
     select h.tenant_id, h.queue_id, count(*)::int n from held h where h.pool = p_pool group by 1, 2),
   tused as materialized (select tenant_id, sum(n)::int n from used group by 1),
+  -- A tenant's second queue stands behind every tenant's first, so that many queues give nobody more than one does.
   open as materialized (
     select q.*, coalesce(u.n, 0) un, coalesce(tu.n, 0) tn, ql.concurrency qmax, tl.concurrency tmax, tl.weight
     from q
@@ -133,16 +134,16 @@ begin
     left join used u on u.tenant_id = q.tenant_id and u.queue_id = q.queue_id
     left join tused tu on tu.tenant_id = q.tenant_id
     where not ql.paused and not tl.paused and coalesce(u.n, 0) < ql.concurrency and coalesce(tu.n, 0) < tl.concurrency
-    order by coalesce(tu.n, 0) / tl.weight limit 64
+    order by (coalesce(tu.n, 0) + row_number() over (partition by q.tenant_id order by coalesce(u.n, 0), random())) / tl.weight limit 64
   ),
-  share as materialized (select greatest(1, count(*))::int nq from open),
+  share as materialized (select tenant_id, count(*)::int queues, (count(*) over ())::int tenants from open group by tenant_id),
   candidates as (
     select c.*, row_number() over (partition by o.tenant_id order by c.priority, c.due_at) + o.tn as rank, o.tmax, o.weight
-    from open o cross join lateral (
+    from open o join share s on s.tenant_id = o.tenant_id cross join lateral (
       select w.ctid as place, w.priority, w.due_at from ready w
       where w.pool = p_pool and w.tenant_id = o.tenant_id and w.queue_id = o.queue_id
       order by w.priority, w.due_at
-      limit greatest(0, least(v_room, 1 + (3 * v_room) / (2 * (select nq from share)), o.qmax - o.un))) c
+      limit greatest(0, least(v_room, 1 + (3 * v_room) / (2 * s.tenants * s.queues), o.qmax - o.un))) c
   ),
   pick as materialized (
     select place from candidates where rank <= tmax order by rank / weight, priority, due_at limit v_room),

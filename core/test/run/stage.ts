@@ -78,7 +78,7 @@ export async function createStage(postgresUrl: string): Promise<Stage> {
     tenant,
     ctx,
     value,
-    accept: (...changes) => stage.acceptAs(ctx, ...changes),
+    accept: (...changes) => stage.acceptAs(stage.ctx, ...changes),
     async acceptAs(as, ...changes) {
       const rows = await Promise.all(changes.map((change) => prepareRun(as, { target, ...change })))
       const results = await acceptRuns(db.app, rows, false)
