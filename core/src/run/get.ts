@@ -3,8 +3,9 @@ import { runNamed } from '../db/client.ts'
 import { type Ctx, type Tx, withRead } from '../db/context.ts'
 import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
+import type { BodyStore } from '../object/store.ts'
 import { decodeRequest } from './request-codec.ts'
-import { decodeResponse } from './response-codec.ts'
+import { decodeResponse, type StoredResponse } from './response-codec.ts'
 import { isFinal, type Run } from './run.ts'
 import { selectRun } from './select.ts'
 
@@ -116,33 +117,64 @@ export interface ResponseView {
   objectKey: string | null
 }
 
+/** A kept response, opened. */
+interface KeptResponse {
+  httpStatus: number
+  response: StoredResponse | null
+  objectKey: string | null
+}
+
+async function readResponse(tx: Tx, id: Uuid, attempt: number | undefined): Promise<KeptResponse | null> {
+  const run = await readRun(tx, id)
+  const ended = isFinal(run.status) && (attempt === undefined || attempt === run.attempt)
+  const rows = await runNamed<[Buffer | null, string | null, number | null]>(
+    tx.client,
+    ended ? 'run_response' : 'attempt_response',
+    ended
+      ? `select response, response_object, http_status from runs
+         where tenant_id = $1 and project_id = $2 and id = $3 and ended_at >= $4 and ($5::int is null or true)`
+      : `select response, response_object, http_status from attempts
+         where tenant_id = $1 and ($2::uuid is not null) and run_id = $3 and ended_at >= $4 and ($5::int is null or attempt = $5)
+         order by attempt desc limit 1`,
+    [tx.tenantId, tx.projectId, id, run.createdAt, attempt ?? null],
+  )
+  if (rows[0] === undefined && attempt !== undefined) throw notFound('attempt')
+  const [sealed, objectKey, httpStatus] = rows[0] ?? [null, null, null]
+  if (httpStatus === null) return null
+  const response = sealed === null ? null : decodeResponse(await tx.keyRing.open(tx.tenantId, id, sealed))
+  return { httpStatus, response, objectKey }
+}
+
 /** What the target answered: at the run's end, or at an earlier attempt. Null when it answered nothing. Needs `payloads:read`. */
 export const getRunResponse = (ctx: Ctx, id: Uuid, attempt?: number): Promise<ResponseView | null> => {
   requireScope(ctx, 'payloads:read')
   return withRead(ctx, async (tx) => {
-    const run = await readRun(tx, id)
-    const ended = isFinal(run.status) && (attempt === undefined || attempt === run.attempt)
-    const rows = await runNamed<[Buffer | null, string | null, number | null]>(
-      tx.client,
-      ended ? 'run_response' : 'attempt_response',
-      ended
-        ? `select response, response_object, http_status from runs
-           where tenant_id = $1 and project_id = $2 and id = $3 and ended_at >= $4 and ($5::int is null or true)`
-        : `select response, response_object, http_status from attempts
-           where tenant_id = $1 and ($2::uuid is not null) and run_id = $3 and ended_at >= $4 and ($5::int is null or attempt = $5)
-           order by attempt desc limit 1`,
-      [tx.tenantId, tx.projectId, id, run.createdAt, attempt ?? null],
-    )
-    if (rows[0] === undefined && attempt !== undefined) throw notFound('attempt')
-    const [sealed, objectKey, httpStatus] = rows[0] ?? [null, null, null]
-    if (sealed === null) {
-      return httpStatus === null
-        ? null
-        : { httpStatus, headers: {}, body: null, bodyEncoding: 'utf8', truncated: false, redirectedTo: null, objectKey }
-    }
-    const { body, ...head } = decodeResponse(await tx.keyRing.open(tx.tenantId, id, sealed))
-    return { ...head, ...bodyText(body), objectKey }
+    const kept = await readResponse(tx, id, attempt)
+    if (kept === null) return null
+    const { httpStatus, response, objectKey } = kept
+    const { headers = {}, truncated = false, redirectedTo = null } = response ?? {}
+    return { httpStatus, headers, truncated, redirectedTo, ...bodyText(response?.body ?? null), objectKey }
   })
+}
+
+/**
+ * The bytes of a response's body, the whole of what is kept: from the object store when it was too long for the row.
+ * Needs `payloads:read`. Throws `not-found` when there is none, `dependency-unavailable` when the store is away.
+ */
+export async function getRunResponseBody(
+  ctx: Ctx,
+  store: BodyStore | null,
+  id: Uuid,
+  attempt?: number,
+): Promise<{ body: Buffer; contentType: string }> {
+  requireScope(ctx, 'payloads:read')
+  const kept = await withRead(ctx, (tx) => readResponse(tx, id, attempt))
+  if (kept === null || kept.response === null) throw notFound('response')
+  const contentType = [kept.response.headers['content-type']].flat()[0] ?? 'application/octet-stream'
+  if (kept.objectKey === null) return { body: kept.response.body, contentType }
+  const body = store === null ? null : await store.get(ctx.tenantId, id, kept.objectKey)
+  if (body === null) throw notFound('response')
+  return { body, contentType }
 }
 
 /** Text when the bytes are UTF-8, else base64. */
