@@ -1,6 +1,6 @@
 import type { Me, Project, Tenant } from '#lib/me.ts'
 import type { Preferences } from '#lib/reader.svelte.ts'
-import type { Api } from '#lib/server/api.ts'
+import type { Meridian } from '@meridian/sdk'
 import type { Session } from '#lib/server/session.ts'
 
 declare global {
@@ -19,7 +19,7 @@ declare global {
       session: { id: string; session: Session } | undefined
       me: Me | undefined
       /** The project that the path names, with the API as this person may use it there. */
-      open: { tenant: Tenant; project: Project; api: Api } | undefined
+      open: { tenant: Tenant; project: Project; sdk: Meridian } | undefined
     }
 
     interface PageData {

@@ -1,9 +1,10 @@
+import { MeridianConnectionError, MeridianProblem } from '@meridian/sdk'
 import { error, type RequestEvent, redirect } from '@sveltejs/kit'
 import { type Handle, type HandleServerError, sequence } from '@sveltejs/kit/hooks'
 import { findProject } from '#lib/me.ts'
 import { type Theme, themeCookie, themes, zoneCookie } from '#lib/reader.svelte.ts'
-import { Api, ApiProblem, isEnded, readMe } from '#lib/server/api.ts'
 import { log } from '#lib/server/log.ts'
+import { isEnded, readMe, sdkFor } from '#lib/server/sdk.ts'
 import { cookieBase, secure } from '#lib/server/security.ts'
 import { sessionCookie } from '#lib/server/session.ts'
 import { sessions } from '#lib/server/sessions.ts'
@@ -41,7 +42,7 @@ const requirePerson: Handle = async ({ event, resolve }) => {
   if (params.tenant !== undefined && params.project !== undefined) {
     const found = findProject(locals.me, params.tenant, params.project)
     if (!found) error(404, 'There is no such project, or it is not yours to see')
-    locals.open = { ...found, api: new Api(session.token, found.project.id) }
+    locals.open = { ...found, sdk: sdkFor(session.token, found.project.id) }
   }
   return resolve(event)
 }
@@ -68,9 +69,12 @@ export const handle = sequence(logRequest, readPreferences, requirePerson)
 /** What the API refuses keeps its own words; anything else gets a fixed sentence, and its words stay in the log. */
 export const handleError: HandleServerError = ({ error: caught, event, kind }) => {
   if (kind !== 'unknown') return
-  if (caught instanceof ApiProblem) {
-    const { title, detail, requestId } = caught.body
-    return { status: caught.status, message: title, detail, ...(requestId ? { requestId } : {}) }
+  if (caught instanceof MeridianProblem) {
+    return { status: caught.status, message: caught.title, detail: caught.detail, requestId: caught.requestId }
+  }
+  if (caught instanceof MeridianConnectionError) {
+    log.error({ err: caught, route: event.route.id }, 'the API does not answer')
+    return { status: 503, message: 'The API does not answer', detail: 'Nothing was changed as far as is known. Try again in a moment.' }
   }
   log.error({ err: caught, route: event.route.id }, 'unexpected error')
   return { status: 500, message: 'Something went wrong on our side', detail: 'It has been written down. Try again in a moment.' }

@@ -1,3 +1,4 @@
+import type { Role, Scope } from '@meridian/sdk'
 import { createContext } from 'svelte'
 
 export const scopes = [
@@ -12,11 +13,9 @@ export const scopes = [
   'projects:write',
   'keys:read',
   'keys:write',
-] as const
+] as const satisfies Scope[]
 
-export type Scope = (typeof scopes)[number]
-
-export type Role = 'owner' | 'admin' | 'operator' | 'viewer' | 'auditor'
+export type { Role, Scope }
 
 const reading = scopes.filter((scope) => scope.endsWith(':read') && scope !== 'payloads:read')
 

@@ -1,5 +1,6 @@
+import type { Membership } from '@meridian/sdk'
 import { describe, expect, it } from 'vitest'
-import { findProject, initials, type Membership, meOf } from './me.ts'
+import { findProject, initials, meOf } from './me.ts'
 
 const user = { id: 'usr_1', email: 'ada.byron@acme.example', name: 'Ada Byron' }
 const membership = (tenant: string, project: string): Membership => ({

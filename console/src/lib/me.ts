@@ -1,8 +1,8 @@
-import type { Role } from '#lib/access.ts'
+import type { Membership, Role, User } from '@meridian/sdk'
 
 /** Who is signed in and where they may go, gathered from `GET /v1/me`. */
 export interface Me {
-  user: { id: string; email: string; name: string }
+  user: User
   tenants: Tenant[]
 }
 
@@ -14,22 +14,10 @@ export interface Tenant {
   projects: Project[]
 }
 
-export interface Project {
-  id: string
-  slug: string
-  name: string
-  label: 'production' | 'staging' | 'development'
-}
-
-/** A project that a person may enter, and as what: the API's flat form. */
-export interface Membership {
-  tenant: Omit<Tenant, 'role' | 'projects'>
-  project: Project
-  role: Role
-}
+export type Project = Membership['project']
 
 /** Memberships gathered by tenant, in the order they came. */
-export function meOf({ user, memberships }: { user: Me['user']; memberships: readonly Membership[] }): Me {
+export function meOf({ user, memberships }: { user: User; memberships: readonly Membership[] }): Me {
   const tenants = new Map<string, Tenant>()
   for (const { tenant, project, role } of memberships) {
     const known = tenants.get(tenant.id)
@@ -47,7 +35,7 @@ export function findProject(me: Me, tenantSlug: string, projectSlug: string): { 
 }
 
 /** Up to two letters for a person: of the name, or of the address when there is none. */
-export function initials(user: Me['user']): string {
+export function initials(user: User): string {
   const words = (user.name || user.email).split(/[\s@.]+/).filter(Boolean)
   return words
     .slice(0, 2)

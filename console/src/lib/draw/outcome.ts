@@ -1,17 +1,9 @@
+import type { RunStatus } from '@meridian/sdk'
+
+export type { RunStatus }
+
 /** The meanings a colour and a shape may have. Nothing else is ever drawn in these colours. */
 export type Meaning = 'succeeded' | 'failed' | 'running' | 'waiting' | 'quiet'
-
-/** Run statuses as they travel. */
-export type RunStatus =
-  | 'scheduled'
-  | 'ready'
-  | 'queued'
-  | 'running'
-  | 'succeeded'
-  | 'failed'
-  | 'cancelled'
-  | 'expired'
-  | 'skipped'
 
 const meanings: Record<RunStatus, Meaning> = {
   scheduled: 'waiting',

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { JobVersionSummary } from '#lib/wire.ts'
+import type { JobVersionSummary } from '@meridian/sdk'
 import { changedFields } from './changes.ts'
 
+const retry = { limit: 5, delay: 'PT0.1S', factor: 2, maxDelay: 'PT1.6S', jitter: 0.2 }
 const definition: JobVersionSummary['definition'] = {
   name: 'a',
   description: null,
@@ -11,13 +12,13 @@ const definition: JobVersionSummary['definition'] = {
   queue: 'default',
   overlap: 'skip',
   catchUp: 'one',
-  retry: { limit: 5 },
+  retry,
   priority: 3,
 }
 
 describe('changedFields', () => {
   it('names what differs', () => {
-    expect(changedFields(definition, { ...definition, tags: ['x', 'y'], retry: { limit: 4 } })).toEqual(['tags', 'retries'])
+    expect(changedFields(definition, { ...definition, tags: ['x', 'y'], retry: { ...retry, limit: 4 } })).toEqual(['tags', 'retries'])
   })
 
   it('is empty for what is the same', () => {

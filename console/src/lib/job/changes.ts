@@ -1,4 +1,4 @@
-import type { JobVersionSummary } from '#lib/wire.ts'
+import type { JobVersionSummary } from '@meridian/sdk'
 
 const words: Record<keyof JobVersionSummary['definition'], string> = {
   name: 'name',

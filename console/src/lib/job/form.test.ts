@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JobDefinition } from '#lib/wire.ts'
-import { definitionOf, formOf, jsonFault, requestOf, targetOf } from './form.ts'
+import { definitionOf, formOf, type JobDefinition, jsonFault, requestOf, targetOf } from './form.ts'
 
 const job: JobDefinition = {
   name: 'nightly-invoices',
@@ -46,7 +45,7 @@ describe('the form of a job', () => {
         queue: 'default',
         overlap: 'skip',
         catchUp: 'one',
-        retry: { limit: 5, delay: 'PT0.1S', maxDelay: 'PT1.6S' },
+        retry: { limit: 5, delay: 'PT0.1S', maxDelay: 'PT1.6S', factor: 2, jitter: 0.2 },
         priority: 3,
       },
     })

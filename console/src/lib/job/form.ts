@@ -1,9 +1,12 @@
 import type { CurlRequest } from '#lib/code/curl.ts'
 import type { Schedule, ScheduleFault } from '#lib/schedule/schedule.ts'
 import { parseIsoDuration, toIsoDuration } from '#lib/time/duration.ts'
-import type { HttpTarget, JobDefinition, RetryPolicy } from '#lib/wire.ts'
+import type { JobVersionDefinition, Target } from '@meridian/sdk'
 
-export const methods = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
+/** A job as it is stored, whole: what the form reads and writes. */
+export type JobDefinition = JobVersionDefinition & { target: Target }
+
+export const methods = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const satisfies Target['method'][]
 
 /** A job as the form has it: texts and numbers as they are typed. */
 export interface JobForm {
@@ -11,7 +14,7 @@ export interface JobForm {
   description: string
   externalId: string
   tags: string
-  method: string
+  method: Target['method']
   url: string
   headers: { name: string; value: string }[]
   bodyKind: 'none' | 'json' | 'text'
@@ -50,7 +53,7 @@ export function formOf(job: JobDefinition | undefined): JobForm {
 }
 
 /** The target that the form means. Throws a `SyntaxError` when the body should be JSON and is not. */
-export function targetOf(form: JobForm): HttpTarget {
+export function targetOf(form: JobForm): Target {
   const headers = form.headers.filter((header) => header.name.trim() !== '')
   return {
     type: 'http',
@@ -69,7 +72,9 @@ export function definitionOf(
   before: JobDefinition | undefined,
 ): { definition: JobDefinition } | { faults: ScheduleFault[] } {
   if (jsonFault(form)) return { faults: [{ pointer: '/target/body', detail: `Not JSON: ${jsonFault(form)}` }] }
-  const retry: RetryPolicy = {
+  const retry = {
+    factor: 2,
+    jitter: 0.2,
     ...before?.retry,
     limit: form.retryLimit,
     delay: toIsoDuration(form.retryDelaySeconds * 1_000),

@@ -1,5 +1,5 @@
 import type { PastCount } from '#lib/draw/band.ts'
-import type { HistogramBucket, JobSummary, Run } from '#lib/wire.ts'
+import type { JobSummary, Run, RunStats } from '@meridian/sdk'
 import { median } from './median.ts'
 
 /** Runs that failed for the same reason in the same job: one thing to look at. */
@@ -23,7 +23,7 @@ export function groupFailures(runs: readonly Run[]): FailureGroup[] {
 }
 
 /** The API's slices as the band counts them. */
-export function pastCounts(buckets: readonly HistogramBucket[]): PastCount[] {
+export function pastCounts(buckets: RunStats['buckets']): PastCount[] {
   return buckets.map(({ from, counts }) => ({
     at: Date.parse(from),
     succeeded: counts.succeeded ?? 0,

@@ -1,4 +1,4 @@
-import type { Run } from '#lib/wire.ts'
+import type { Run } from '@meridian/sdk'
 import { mergeRows } from './merge.ts'
 
 interface FirstPage {

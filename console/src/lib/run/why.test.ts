@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Attempt, Queue, Run } from '#lib/wire.ts'
+import type { Attempt, Queue, Run } from '@meridian/sdk'
 import { whyWaiting } from './why.ts'
 
 const now = Date.parse('2026-11-29T12:00:00Z')
@@ -9,6 +9,10 @@ const queue = (changes: Partial<Queue> = {}): Queue => ({
   id: 'que_1',
   name: 'reports',
   concurrency: 2,
+  weight: 1,
+  createdAt: '2026-11-01T00:00:00.000Z',
+  updatedAt: '2026-11-01T00:00:00.000Z',
+  version: 1,
   pausedAt: null,
   pausedBy: null,
   pauseReason: null,

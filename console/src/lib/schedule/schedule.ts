@@ -1,29 +1,14 @@
-/** A schedule as it travels: the parts of the API's schedule that the console writes and reads. */
-export type Schedule =
-  | { type: 'cron'; cron: string; timezone: string; gap?: Gap; fold?: Fold }
-  | { type: 'every'; every: string; anchor?: string; timezone?: string }
-  | { type: 'at'; at: string; timezone?: string }
+import type { FieldProblem, Schedule, SchedulePreview } from '@meridian/sdk'
 
-export type Gap = 'next' | 'skip' | 'shift'
-export type Fold = 'first' | 'second' | 'both'
+export type { Schedule }
 
-/** One coming instant, as `POST /v1/schedules/preview` tells it. */
-export interface Occurrence {
-  nominalAt: string
-  effectiveAt: string
-  local: string
-  offset: string
-  notes: string[]
-}
+/** What the API has against what was sent: where, and what. */
+export type ScheduleFault = FieldProblem
 
-export interface Preview {
-  occurrences: Occurrence[]
-  description: string
-  warnings: string[]
-}
+/** The next instants of a schedule, with words about it. */
+export type Preview = SchedulePreview
 
-/** What the API has against a schedule: where, and what. */
-export interface ScheduleFault {
-  pointer: string
-  detail: string
-}
+type CronSchedule = Extract<Schedule, { type: 'cron' }>
+
+export type Gap = NonNullable<CronSchedule['gap']>
+export type Fold = NonNullable<CronSchedule['fold']>

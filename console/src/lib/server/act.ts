@@ -1,6 +1,7 @@
+import { MeridianProblem } from '@meridian/sdk'
 import { type ActionFailure, fail } from '@sveltejs/kit'
 import type { ProblemView } from '#lib/problem.ts'
-import { ApiProblem, toView } from './api.ts'
+import { toView } from './sdk.ts'
 
 /**
  * Runs what a form asks for. What the API refuses comes back to the form as a problem to show; a failure of the API
@@ -12,7 +13,7 @@ export async function act<Result>(
   try {
     return await work()
   } catch (error) {
-    if (error instanceof ApiProblem && error.status < 500) return fail(error.status, { problem: toView(error) })
+    if (error instanceof MeridianProblem && error.status < 500) return fail(error.status, { problem: toView(error) })
     throw error
   }
 }

@@ -1,37 +1,44 @@
 import { describe, expect, it } from 'vitest'
 import { summariseEvents } from './news.ts'
 
-const stream = (...chunks: string[]) =>
-  new ReadableStream<Uint8Array<ArrayBuffer>>({
-    async start(controller) {
-      for (const chunk of chunks) controller.enqueue(new TextEncoder().encode(chunk))
-      await new Promise((resolve) => setTimeout(resolve, 700))
-      controller.close()
-    },
-  })
+const never = new AbortController().signal
 
-const read = async (source: ReadableStream<Uint8Array<ArrayBuffer>>) =>
-  (await new Response(summariseEvents(source)).text()).split('\n').filter((line) => line.startsWith('data:'))
+async function* events(...types: string[]) {
+  for (const type of types) yield { type } as { type: 'run.created' }
+  await new Promise((resolve) => setTimeout(resolve, 700))
+}
+
+const read = async (...types: string[]) =>
+  (await new Response(summariseEvents(() => events(...types), never)).text()).split('\n').filter((line) => line.startsWith('data:'))
 
 describe('summariseEvents', () => {
-  it('tells a burst in one message, also when an event is cut in two', async () => {
-    const burst = Array.from({ length: 500 }, (_, index) => `id: ${index}\nevent: run.created\ndata: {}\n\n`).join('')
-    const heard = await read(stream(burst, 'event: run.suc', 'ceeded\ndata: {"a":1}\n\nevent: job.paused\ndata: {}\n\n'))
-    expect(heard).toEqual(['data: {"created":500,"changed":2}'])
+  it('tells a burst in one message', async () => {
+    const burst = Array.from({ length: 500 }, () => 'run.created')
+    expect(await read(...burst, 'run.succeeded', 'job.paused', 'stream.reset')).toEqual(['data: {"created":500,"changed":3}'])
   })
 
   it('says nothing about what concerns no list', async () => {
-    expect(await read(stream('event: stream.ready\ndata: {}\n\n', 'event: key.created\ndata: {}\n\n'))).toEqual([])
+    expect(await read('key.created', 'project.updated')).toEqual([])
   })
 
   it('lets go of the source when the browser leaves', async () => {
-    let cancelled = false
-    const source = new ReadableStream<Uint8Array<ArrayBuffer>>({
-      cancel() {
-        cancelled = true
-      },
-    })
-    await summariseEvents(source).cancel()
-    expect(cancelled).toBe(true)
+    let heard: AbortSignal | undefined
+    const follow = async function* (signal: AbortSignal) {
+      heard = signal
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+      yield* events()
+    }
+    const reader = summariseEvents(follow, never).getReader()
+    await reader.read()
+    await reader.cancel()
+    expect(heard?.aborted).toBe(true)
+  })
+
+  it('ends when the API refuses to go on', async () => {
+    const refusing = async function* () {
+      yield* events('run.created')
+      throw new Error('the session has ended')
+    }
+    expect(await new Response(summariseEvents(refusing, never)).text()).toContain('"created":1')
   })
 })

@@ -1,8 +1,9 @@
+import type { RunSource } from '@meridian/sdk'
 import { type RunStatus, runStatuses } from '#lib/draw/outcome.ts'
 import { readRange } from '#lib/draw/histogram.ts'
 import { listParam } from '#lib/url.ts'
 
-const sources = ['api', 'schedule', 'manual', 'replay']
+const sources: readonly RunSource[] = ['api', 'schedule', 'manual', 'replay']
 
 /** The query of the API's list of runs that a page's URL asks for. Unknown values are ignored. */
 export function runFilter(params: URLSearchParams, now: number) {
@@ -12,7 +13,7 @@ export function runFilter(params: URLSearchParams, now: number) {
     status: listParam(params.get('status')).filter((status): status is RunStatus => runStatuses.includes(status as RunStatus)),
     jobId: params.get('job') ?? undefined,
     queue: params.get('queue') ?? undefined,
-    source: sources.includes(source) ? source : undefined,
+    source: sources.find((known) => known === source),
     createdFrom: new Date(range.from).toISOString(),
     // A range up to now stays open, so that what is created next is in it.
     createdTo: preset === undefined ? new Date(range.to).toISOString() : undefined,

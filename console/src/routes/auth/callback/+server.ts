@@ -1,7 +1,7 @@
 import { redirect } from '@sveltejs/kit'
-import { openSession } from '#lib/server/api.ts'
 import { log } from '#lib/server/log.ts'
 import { attemptCookie, finishSignIn } from '#lib/server/oidc.ts'
+import { openSession } from '#lib/server/sdk.ts'
 import { cookieBase } from '#lib/server/security.ts'
 import { sessionCookie } from '#lib/server/session.ts'
 import { sessions } from '#lib/server/sessions.ts'

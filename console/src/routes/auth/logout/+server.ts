@@ -1,7 +1,7 @@
 import { redirect } from '@sveltejs/kit'
-import { endSession } from '#lib/server/api.ts'
 import { log } from '#lib/server/log.ts'
 import { signOutUrl } from '#lib/server/oidc.ts'
+import { sdkFor } from '#lib/server/sdk.ts'
 import { cookieBase } from '#lib/server/security.ts'
 import { sessionCookie } from '#lib/server/session.ts'
 import { sessions } from '#lib/server/sessions.ts'
@@ -14,7 +14,9 @@ export const POST: RequestHandler = async ({ cookies }) => {
   const session = id === undefined ? undefined : await sessions.read(id)
   if (id === undefined || !session) redirect(303, '/login?signedOut')
   await sessions.destroy(id)
-  await endSession(session.token).catch((error: unknown) => log.warn({ err: error }, 'the API did not end the session'))
+  await sdkFor(session.token)
+    .sessions.close()
+    .catch((error: unknown) => log.warn({ err: error }, 'the API did not end the session'))
   const elsewhere = await signOutUrl(session.idToken).catch((error: unknown) => {
     log.warn({ err: error }, 'the identity provider does not answer')
     return undefined

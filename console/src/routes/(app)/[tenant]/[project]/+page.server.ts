@@ -9,26 +9,26 @@ const iso = (at: number) => new Date(at).toISOString()
 
 export const load: PageServerLoad = async ({ locals, depends }) => {
   depends('meridian:runs')
-  const { api } = opened(locals)
+  const { sdk } = opened(locals)
   // Slices are counted in whole minutes, so the band is drawn around one.
   const now = Math.floor(locals.now / minute) * minute
   const [stats, open, upcoming, failures, paused, jobs, queues] = await Promise.all([
-    api.histogram({ from: iso(now - day), to: iso(now), buckets: 48 }),
-    api.openCounts(),
-    api.upcoming({ until: iso(now + day), limit: 1_000 }),
-    api.listRuns({ status: ['failed', 'expired'], createdFrom: iso(now - day), limit: 100 }),
-    api.listJobs({ state: 'paused', limit: 20 }),
-    api.listJobs({ limit: 100, include: 'recent' }),
-    api.listQueues({ limit: 100 }),
+    sdk.stats.runs({ from: iso(now - day), to: iso(now), buckets: 48 }),
+    sdk.stats.open(),
+    sdk.stats.upcoming({ until: iso(now + day), limit: 1_000 }),
+    sdk.runs.list({ status: ['failed', 'expired'], createdFrom: iso(now - day), limit: 100 }).page(),
+    sdk.jobs.list({ state: 'paused', limit: 20 }).page(),
+    sdk.jobs.list({ limit: 100, include: ['recent'] }).page(),
+    sdk.queues.list({ limit: 100 }).page(),
   ])
   return {
     bandNow: now,
     stats,
     open,
-    upcoming: upcoming.data,
+    upcoming,
     failures: groupFailures(failures.data),
     hasMoreFailures: failures.nextCursor !== null,
-    names: await jobNames(api, failures.data.map((run) => run.jobId)),
+    names: await jobNames(sdk, failures.data.map((run) => run.jobId)),
     paused: paused.data,
     jobs: jobs.data,
     stuckQueues: queues.data.filter((queue) => queue.pausedAt !== null),

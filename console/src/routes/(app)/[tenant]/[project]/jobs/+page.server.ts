@@ -1,3 +1,4 @@
+import type { Meridian } from '@meridian/sdk'
 import { act, textOf } from '#lib/server/act.ts'
 import { opened } from '#lib/server/open.ts'
 import type { Actions, PageServerLoad } from './$types'
@@ -6,39 +7,39 @@ const pageSize = 50
 
 export const load: PageServerLoad = async ({ locals, url, depends }) => {
   depends('meridian:runs')
-  const { api } = opened(locals)
+  const { sdk } = opened(locals)
   const params = url.searchParams
   const state = params.get('state')
   const [jobs, queues] = await Promise.all([
-    api.listJobs({
+    sdk.jobs.list({
       limit: pageSize,
-      include: 'recent',
+      include: ['recent'],
       search: params.get('q') || undefined,
       state: state === 'active' || state === 'paused' ? state : undefined,
       tag: params.get('tag') ?? undefined,
       queue: params.get('queue') ?? undefined,
       cursor: params.get('cursor') ?? undefined,
-    }),
-    api.listQueues({ limit: 100 }),
+    }).page(),
+    sdk.queues.list({ limit: 100 }).page(),
   ])
   return { jobs: jobs.data, nextCursor: jobs.nextCursor, queues: queues.data.map(({ name }) => name) }
 }
 
 /** Does the same to every chosen job; stops at the first that is refused, so that the message is about that one. */
-function forEach(work: (api: ReturnType<typeof opened>['api'], id: string, form: FormData) => Promise<unknown>) {
+function forEach(work: (sdk: Meridian, id: string, form: FormData) => Promise<unknown>) {
   return async ({ locals, request }: Parameters<Actions[string]>[0]) => {
-    const { api } = opened(locals)
+    const { sdk } = opened(locals)
     const form = await request.formData()
     const ids = form.getAll('id').filter((id) => typeof id === 'string')
     return act(async () => {
-      for (const id of ids) await work(api, id, form)
+      for (const id of ids) await work(sdk, id, form)
       return { count: ids.length }
     })
   }
 }
 
 export const actions = {
-  pause: forEach((api, id, form) => api.pauseJob(id, textOf(form, 'reason') || null)),
-  resume: forEach((api, id) => api.resumeJob(id)),
-  run: forEach((api, id) => api.runJob(id, {})),
+  pause: forEach((sdk, id, form) => sdk.jobs.pause(id, { reason: textOf(form, 'reason') || null })),
+  resume: forEach((sdk, id) => sdk.jobs.resume(id)),
+  run: forEach((sdk, id) => sdk.jobs.run(id)),
 } satisfies Actions

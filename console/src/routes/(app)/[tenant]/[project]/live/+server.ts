@@ -4,8 +4,8 @@ import type { RequestHandler } from './$types'
 
 /** News of the project as server-sent events, for as long as the page is open. */
 export const GET: RequestHandler = async ({ locals, request }) => {
-  const events = await opened(locals).api.streamEvents(request.signal)
-  return new Response(summariseEvents(events), {
+  const { sdk } = opened(locals)
+  return new Response(summariseEvents((signal) => sdk.events.stream({ signal }), request.signal), {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
   })
 }

@@ -1,4 +1,4 @@
-import { ApiProblem } from '#lib/server/api.ts'
+import { type Meridian, MeridianProblem, type Schedule } from '@meridian/sdk'
 import { opened } from '#lib/server/open.ts'
 import type { PreviewAnswer } from '#lib/schedule/preview.svelte.ts'
 import type { RequestHandler } from './$types'
@@ -7,16 +7,16 @@ const count = 10
 
 /** The next instants of a schedule that is being written; what is wrong with it is an answer too. */
 export const POST: RequestHandler = async ({ locals, request }) => {
-  const { schedule } = (await request.json()) as { schedule: unknown }
-  return Response.json(await preview(opened(locals).api, schedule))
+  const { schedule } = (await request.json()) as { schedule: Schedule }
+  return Response.json(await preview(opened(locals).sdk, schedule))
 }
 
-async function preview(api: ReturnType<typeof opened>['api'], schedule: unknown): Promise<PreviewAnswer> {
+async function preview(sdk: Meridian, schedule: Schedule): Promise<PreviewAnswer> {
   try {
-    return { preview: await api.preview({ schedule, count }) }
+    return { preview: await sdk.schedules.preview({ schedule, count }) }
   } catch (error) {
-    if (!(error instanceof ApiProblem) || error.status !== 422) throw error
-    const faults = error.body.errors ?? [{ pointer: '', detail: error.body.detail }]
+    if (!(error instanceof MeridianProblem) || error.status !== 422) throw error
+    const faults = error.errors.length > 0 ? error.errors : [{ pointer: '', detail: error.detail }]
     return { faults: faults.map((fault) => ({ ...fault, pointer: fault.pointer.replace(/^\/schedule/, '') })) }
   }
 }

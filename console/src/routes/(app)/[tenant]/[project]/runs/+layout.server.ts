@@ -10,7 +10,7 @@ const yearOfMinutes = 366 * 24 * 60 * minute
 
 export const load: LayoutServerLoad = async ({ locals, url, depends }) => {
   depends('meridian:runs')
-  const { api } = opened(locals)
+  const { sdk } = opened(locals)
   const { range, preset } = readRange(url.searchParams, locals.now)
   // Bins lie on a fixed grid, so that a bar does not change because time went on.
   const width = Math.max(binSize(range), minute)
@@ -18,8 +18,8 @@ export const load: LayoutServerLoad = async ({ locals, url, depends }) => {
   const from = Math.max(Math.floor(range.from / width) * width, to - yearOfMinutes)
   const job = url.searchParams.get('job')
   const [runs, stats] = await Promise.all([
-    api.listRuns({ ...runFilter(url.searchParams, locals.now), limit: pageSize }),
-    api.histogram({
+    sdk.runs.list({ ...runFilter(url.searchParams, locals.now), limit: pageSize }).page(),
+    sdk.stats.runs({
       from: new Date(from).toISOString(),
       to: new Date(to).toISOString(),
       buckets: Math.round((to - from) / width),
@@ -28,7 +28,7 @@ export const load: LayoutServerLoad = async ({ locals, url, depends }) => {
   return {
     runs: runs.data,
     nextCursor: runs.nextCursor,
-    names: await jobNames(api, [job, ...runs.data.map((run) => run.jobId)]),
+    names: await jobNames(sdk, [job, ...runs.data.map((run) => run.jobId)]),
     bins: stats.buckets,
     range,
     preset,

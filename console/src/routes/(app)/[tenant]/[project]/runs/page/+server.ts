@@ -7,8 +7,8 @@ const pageSize = 200
 
 /** A further page of the list, for a reader who scrolls on. */
 export const GET: RequestHandler = async ({ locals, url }) => {
-  const { api } = opened(locals)
+  const { sdk } = opened(locals)
   const cursor = url.searchParams.get('cursor') ?? undefined
-  const { data, nextCursor } = await api.listRuns({ ...runFilter(url.searchParams, locals.now), limit: pageSize, cursor })
-  return Response.json({ runs: data, nextCursor, names: await jobNames(api, data.map((run) => run.jobId)) })
+  const { data, nextCursor } = await sdk.runs.list({ ...runFilter(url.searchParams, locals.now), limit: pageSize, cursor }).page()
+  return Response.json({ runs: data, nextCursor, names: await jobNames(sdk, data.map((run) => run.jobId)) })
 }

@@ -5,7 +5,7 @@ const stripRuns = 30
 
 export const load: LayoutServerLoad = async ({ locals, params, depends }) => {
   depends('meridian:runs')
-  const { api } = opened(locals)
-  const [job, runs] = await Promise.all([api.getJob(params.job), api.listRuns({ jobId: params.job, limit: stripRuns })])
+  const { sdk } = opened(locals)
+  const [job, runs] = await Promise.all([sdk.jobs.get(params.job), sdk.runs.list({ jobId: params.job, limit: stripRuns }).page()])
   return { job, runs: runs.data, hasMoreRuns: runs.nextCursor !== null }
 }

@@ -6,13 +6,13 @@ import type { Actions } from './$types'
 export const actions = {
   pause: async ({ locals, params, request }) => {
     const reason = textOf(await request.formData(), 'reason') || null
-    return act(async () => ({ version: (await opened(locals).api.pauseJob(params.job, reason)).version }))
+    return act(async () => ({ version: (await opened(locals).sdk.jobs.pause(params.job, { reason })).version }))
   },
-  resume: async ({ locals, params }) => act(async () => ({ version: (await opened(locals).api.resumeJob(params.job)).version })),
+  resume: async ({ locals, params }) => act(async () => ({ version: (await opened(locals).sdk.jobs.resume(params.job)).version })),
   run: async ({ locals, params, request }) => {
-    const { tenant, project, api } = opened(locals)
+    const { tenant, project, sdk } = opened(locals)
     const form = await request.formData()
-    const run = await act(() => api.runJob(params.job, form.has('body') ? { body: JSON.parse(textOf(form, 'body')) as unknown } : {}))
+    const run = await act(() => sdk.jobs.run(params.job, form.has('body') ? { body: JSON.parse(textOf(form, 'body')) as unknown } : {}))
     if (!('id' in run)) return run
     redirect(303, `/${tenant.slug}/${project.slug}/runs/${run.id}`)
   },

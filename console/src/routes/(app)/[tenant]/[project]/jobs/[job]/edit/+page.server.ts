@@ -1,24 +1,24 @@
 import { redirect } from '@sveltejs/kit'
 import { act, jsonOf, textOf } from '#lib/server/act.ts'
 import { opened } from '#lib/server/open.ts'
-import type { JobDefinition } from '#lib/wire.ts'
+import type { NewJob } from '@meridian/sdk'
 import type { Actions, PageServerLoad } from './$types'
 
 export const load: PageServerLoad = async ({ locals, params }) => {
-  const { api } = opened(locals)
-  const [job, queues] = await Promise.all([api.getJob(params.job), api.listQueues({ limit: 100 })])
+  const { sdk } = opened(locals)
+  const [job, queues] = await Promise.all([sdk.jobs.get(params.job), sdk.queues.list({ limit: 100 }).page()])
   return { job, queues: queues.data.map(({ name }) => name) }
 }
 
 export const actions = {
   default: async ({ locals, params, request }) => {
-    const { tenant, project, api } = opened(locals)
+    const { tenant, project, sdk } = opened(locals)
     const form = await request.formData()
-    const { target, ...open } = jsonOf(form, 'definition') as JobDefinition
+    const { target, ...open } = jsonOf(form, 'definition') as NewJob
     const job = await act(async () => {
-      const before = await api.getJob(params.job)
+      const before = await sdk.jobs.get(params.job)
       const changes = before.isTargetReduced ? open : { ...open, target }
-      return api.updateJob(params.job, changes, Number(textOf(form, 'version')))
+      return sdk.jobs.update(params.job, changes, { ifVersion: Number(textOf(form, 'version')) })
     })
     if (!('id' in job)) return job
     redirect(303, `/${tenant.slug}/${project.slug}/jobs/${job.id}`)

@@ -5,8 +5,8 @@ import type { Actions } from './$types'
 
 export const actions = {
   delete: async ({ locals, params }) => {
-    const { tenant, project, api } = opened(locals)
-    const refused = await act(() => api.deleteJob(params.job))
+    const { tenant, project, sdk } = opened(locals)
+    const refused = await act(() => sdk.jobs.delete(params.job))
     if (refused) return refused
     redirect(303, `/${tenant.slug}/${project.slug}/jobs`)
   },

@@ -1,1 +1,0 @@
-export const load = () => ({ me: { user: { id: 'usr_1', email: 'ada@acme.example', name: 'Ada Byron' }, tenants: [] } })
