@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { runCommand } from './command.ts'
 import { remove, root, writeJson } from './home.ts'
-import { readPlaywrightReport, readSummaryLine, readVitestReport } from './suite-report.ts'
+import { readPlaywrightReport, readSummary, readVitestReport } from './suite-report.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'meridian-reports-'))
 afterAll(() => remove(folder))
@@ -54,12 +54,15 @@ test('a flaky browser test is a failure, and so is an error outside of any test'
   })
 })
 
-test('the last line of a program that sums up itself is read, and nothing else', () => {
-  expect(readSummaryLine('R1 ok\nFAILED R2: late\n4 passed, 1 failed\n')).toEqual({
-    passed: 4,
+test('a program that sums up itself names its failures, and without its last line it has no result', () => {
+  expect(
+    readSummary('ok    R1  kills\nFAIL  R2  freezes (3.0 s)\nError: late\n  at R2.ts\nok    R3\n2 passed, 1 failed\n'),
+  ).toEqual({
+    passed: 2,
     skipped: 0,
-    failures: [{ name: 'FAILED R2: late', message: '' }],
+    failures: [{ name: 'R2  freezes (3.0 s)', message: 'Error: late\n  at R2.ts\n' }],
   })
-  expect(readSummaryLine('4 passed, 1 failed\nTypeError: no\n')).toBeUndefined()
+  expect(readSummary('2 passed, 2 failed')?.failures).toHaveLength(2)
+  expect(readSummary('4 passed, 1 failed\nTypeError: no\n')).toBeUndefined()
   expect(readVitestReport(join(folder, 'nothing.json'))).toBeUndefined()
 })

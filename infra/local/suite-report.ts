@@ -64,15 +64,25 @@ export function readPlaywrightReport(file: string): SuiteReport | undefined {
   return { passed: json.stats.expected, skipped: json.stats.skipped, failures: [...failures, ...broken] }
 }
 
-/** Reads the last line `N passed, N failed` of a program that sums up itself, and the lines that name failures. */
-export function readSummaryLine(output: string): SuiteReport | undefined {
+/**
+ * Reads what a program prints that sums up itself: `FAIL  <name>` and what went wrong below it, and as its last line
+ * `N passed, N failed`. Without that line it did not come to its end.
+ */
+export function readSummary(output: string): SuiteReport | undefined {
   const lines = output.trimEnd().split('\n')
   const [, passed, failed] = /^(\d+) passed, (\d+) failed$/.exec(lines.at(-1)?.trim() ?? '') ?? []
   if (passed === undefined) return undefined
-  const named = lines.filter((line) => /^\s*(FAILED|failed|FAIL|not ok|✗)\b/.test(line)).map((line) => line.trim())
-  const failures = Array.from({ length: Number(failed) }, (_, index) => ({
-    name: named[index] ?? 'a test that its program does not name',
-    message: '',
-  }))
+  const failures: Failure[] = []
+  let current: Failure | undefined
+  for (const line of lines.slice(0, -1)) {
+    const [, verdict, name = ''] = /^(ok|FAIL) +(.*)/.exec(line) ?? []
+    if (verdict === undefined) {
+      if (current) current.message += `${line}\n`
+      continue
+    }
+    current = verdict === 'FAIL' ? { name, message: '' } : undefined
+    if (current) failures.push(current)
+  }
+  while (failures.length < Number(failed)) failures.push({ name: 'a test that was not named', message: '' })
   return { passed: Number(passed), skipped: 0, failures }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { runCommand } from './command.ts'
 import { readJson, root } from './home.ts'
 import { say } from './progress.ts'
-import { readPlaywrightReport, readSummaryLine, readVitestReport, type SuiteReport } from './suite-report.ts'
+import { readPlaywrightReport, readSummary, readVitestReport, type SuiteReport } from './suite-report.ts'
 import { runChecks } from './verify.ts'
 
 /** What every suite gets: where to write, and the environment with its services. */
@@ -14,6 +14,8 @@ export interface SuiteContext {
   services: Record<string, string>
   /** Starts the whole product, the first time it is asked for, and returns the environment that leads to it. */
   product: () => Promise<Record<string, string>>
+  /** The path of a Chromium, installed if need be. */
+  chromium: () => Promise<string>
 }
 
 export interface Suite {
@@ -94,6 +96,7 @@ const browserSuite: Suite = {
     const { ending, output } = await runTool(context, 'browser', playwright, ['test', '--reporter=line,json'], {
       ...context.services,
       ...(await context.product()),
+      CHROMIUM: await context.chromium(),
       PLAYWRIGHT_JSON_OUTPUT_FILE: report,
     })
     return readPlaywrightReport(report) ?? failed('browser', `playwright ended with ${ending}:\n${lastLines(output)}`)
@@ -106,7 +109,7 @@ const faultsSuite: Suite = {
     const args = [join(root, 'e2e/faults/run.ts'), 'all', '--profile', 'ci']
     const environment = { ...context.services, ...(await context.product()) }
     const { ending, stdout, output } = await runTool(context, 'faults', process.execPath, args, environment)
-    return readSummaryLine(stdout) ?? failed('faults', `they ended with ${ending}:\n${lastLines(output)}`)
+    return readSummary(stdout) ?? failed('faults', `they ended with ${ending}:\n${lastLines(output)}`)
   },
 }
 

@@ -102,6 +102,7 @@ class TestRun {
         TEST_REDIS_URL: `redis://127.0.0.1:${ports.redis}`,
       },
       product: () => (this.#product ??= this.#startProduct()),
+      chromium: findChromium,
     }
   }
 
@@ -112,7 +113,7 @@ class TestRun {
       runCommand(process.execPath, [main, 'up', '--detach'], { env: environment }),
     )
     if (!result.ok) throw new Refusal(`the product does not start:\n${result.output}`)
-    return { ...environment, CHROMIUM: await findChromium() }
+    return environment
   }
 
   /** Ends everything. The folder stays until the next run: its logs may be wanted. */
@@ -140,7 +141,6 @@ async function cleanUp(): Promise<void> {
   }
 }
 
-/** The path of a Chromium, installed if it may be; the browser tests say what is missing when there is none. */
 async function findChromium(): Promise<string> {
   const find = (): string | undefined =>
     process.env.CHROMIUM || findProgram('chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome')
