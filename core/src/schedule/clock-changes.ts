@@ -5,14 +5,16 @@ import { type ClockRule, formatOffset, realTimeRule, wallToInstants, type Zone }
 /** Enough wall-clock times to name three and know that there are more. */
 const named = 4
 
-/** What a clock change did to one occurrence; `zoned` is the rule it came from, if it came from one. */
-export function occurrenceNotes(hit: Hit, zone: Zone, clock: ClockRule, zoned?: ZonedRule): string[] {
+/** What a clock change did to one occurrence; `fallback` is the clock rule of one that comes from no rule. */
+export function occurrenceNotes(hit: Hit, zone: Zone, fallback: ClockRule): string[] {
+  const clock = hit.from?.clock ?? fallback
   const span = zone.spanAt(hit.at)
   const local = hit.at + span.offset
   const day = dateWords(hit.wall)
   const notes: string[] = []
   if (local !== hit.wall) {
-    const merged = zoned && clock.gap === 'next' ? wallTimesIn(zoned.rule, hit.wall, local, named) : [hit.wall]
+    const isMerged = hit.from !== undefined && clock.gap === 'next'
+    const merged = isMerged ? wallTimesIn(hit.from.rule, hit.wall, local, named) : [hit.wall]
     const missing = merged.map((wall) => timeWords(wall, day))
     notes.push(
       missing.length > 1

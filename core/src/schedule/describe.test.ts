@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { describeSchedule, scheduleWarnings } from './describe.ts'
+import { describeSchedule } from './describe.ts'
 import { compileSchedule } from './occurrences.ts'
 import { previewSchedule } from './preview.ts'
 import type { Schedule } from './schedule.ts'
+import { scheduleWarnings } from './warnings.ts'
 
 const after = Temporal.Instant.from('2026-03-01T00:00:00Z')
 const cronIn = (cron: string, timezone = 'UTC', more: object = {}): Schedule => ({
@@ -66,6 +67,9 @@ describe('plain words', () => {
       { type: 'every', every: 'PT24H', anchor: '2026-07-01T00:00Z', timezone: 'Europe/London' },
       'Every 24 hours, counted from 2026-07-01 01:00, Europe/London',
     ],
+    [{ type: 'every', every: 'P1D' }, 'Every day, counted from the creation of the job'],
+    [{ type: 'every', every: 'P2W' }, 'Every 2 weeks, counted from the creation of the job'],
+    [{ type: 'every', every: 'P1Y6M10D' }, 'Every 18 months 10 days, counted from the creation of the job'],
     [{ type: 'at', at: '2026-07-01T09:00', timezone: 'Europe/London' }, 'Once, at 2026-07-01 09:00, Europe/London'],
     [{ type: 'at', at: '2026-07-01T09:00:05+02:00' }, 'Once, at 2026-07-01 07:00:05, UTC'],
   ])('%j', (schedule, words) => {
@@ -151,6 +155,23 @@ describe('warnings', () => {
     expect(warnings({ ...daily, timezone: 'Europe/London' })).toEqual([expect.stringContaining('another time of day')])
     expect(warnings({ ...daily, timezone: 'Asia/Kolkata' })).toEqual([])
     expect(warnings({ ...daily, every: 'PT15M', timezone: 'Europe/London' })).toEqual([])
+  })
+
+  test('an interval of months from a day that not every month has', () => {
+    const monthly = { type: 'every', every: 'P1M', anchor: '2026-01-31T09:00:00Z' } as const
+    expect(warnings(monthly)).toEqual([expect.stringContaining('counts from day 31')])
+    expect(warnings({ ...monthly, every: 'P1D' })).toEqual([])
+    expect(warnings({ ...monthly, every: 'P1Y' })).toEqual([])
+    expect(warnings({ ...monthly, every: 'P1Y', anchor: '2024-02-29T09:00:00Z' })).toHaveLength(1)
+    expect(warnings({ ...monthly, anchor: '2026-01-28T09:00:00Z' })).toEqual([])
+  })
+
+  test('an interval of calendar units at a clock change', () => {
+    const daily = { type: 'every', every: 'P1D', anchor: '2026-01-01T02:30', timezone: 'Europe/Berlin' } as const
+    expect(warnings(daily)).toEqual([
+      expect.stringMatching(/^On 2026-03-29 .* 02:30 does not exist, so it runs at 03:00/),
+      expect.stringMatching(/^On 2026-10-25 .* 02:30 happens twice/),
+    ])
   })
 
   test('what has passed would never run', () => {

@@ -1,9 +1,9 @@
 import { parseTime } from './at.ts'
 import { occurrenceNotes } from './clock-changes.ts'
 import { cronRule, parseCron } from './cron.ts'
-import { nextEvery, parseEvery } from './every.ts'
-import { anchorSchedule, clockRuleOf, type Schedule } from './schedule.ts'
-import { type Hit, nextHit, type ZonedRule } from './wall-rule.ts'
+import { calendarRule, nextEvery, parseEvery } from './every.ts'
+import { anchorSchedule, chosenClockRule, cronClockRule, type EverySchedule, type Schedule } from './schedule.ts'
+import { type Hit, lastMs, nextHit, type ZonedRule } from './wall-rule.ts'
 import {
   type ClockRule,
   defaultClockRule,
@@ -21,8 +21,8 @@ export interface CompiledSchedule {
   readonly schedule: Schedule
   readonly zone: Zone
   readonly clock: ClockRule
-  /** The wall-clock rule behind it; schedules in exact time have none. */
-  readonly zoned?: ZonedRule
+  /** The wall-clock rules behind it; schedules in exact time have none. */
+  readonly rules: readonly ZonedRule[]
   /** The first instant strictly after `afterMs`. */
   next(afterMs: number): Hit | undefined
 }
@@ -38,9 +38,6 @@ export interface Occurrence {
   readonly notes: readonly string[]
 }
 
-// Four-digit years, on the wire and in every database driver.
-const lastMs = Date.UTC(10_000, 0, 1) - 1
-
 /**
  * Compiles a parsed schedule. RRULE becomes one more rule here; bounds, calendars and jitter go around
  * `next`, after the clock rule. Throws `RangeError` for a zone that the data does not have, or an `every`
@@ -53,26 +50,36 @@ export function compileSchedule(schedule: Schedule, zones: ZoneDatabase = native
     case 'cron': {
       const parsed = parseCron(schedule.cron)
       if (!parsed.ok) throw new RangeError(parsed.details.join('; '))
-      const clock = clockRuleOf(parsed.cron, schedule)
-      const zoned = { rule: cronRule(parsed.cron), zone, clock }
-      return { schedule, zone, clock, zoned, next: (afterMs) => nextHit(zoned, afterMs) }
+      return ofRule(schedule, { rule: cronRule(parsed.cron), zone, clock: cronClockRule(parsed.cron, schedule) })
     }
-    case 'every': {
-      const parsed = parseEvery(schedule.every)
-      if (!parsed.ok || schedule.anchor === undefined)
-        throw new RangeError(parsed.ok ? 'An interval needs an anchor' : parsed.detail)
-      const anchor = readTime(schedule.anchor, zone).at
-      const next = (afterMs: number): Hit | undefined => {
-        const at = nextEvery(anchor, parsed.everyMs, afterMs)
-        return at > lastMs ? undefined : { at, wall: at + zone.spanAt(at).offset }
-      }
-      return { schedule, zone, clock: realTimeRule, next }
-    }
+    case 'every':
+      return compileEvery(schedule, zone)
     case 'at': {
       const hit = readTime(schedule.at, zone)
-      return { schedule, zone, clock: defaultClockRule, next: (afterMs) => (hit.at > afterMs ? hit : undefined) }
+      const next = (afterMs: number): Hit | undefined => (hit.at > afterMs ? hit : undefined)
+      return { schedule, zone, clock: defaultClockRule, rules: [], next }
     }
   }
+}
+
+function ofRule(schedule: Schedule, zoned: ZonedRule): CompiledSchedule {
+  const { zone, clock } = zoned
+  return { schedule, zone, clock, rules: [zoned], next: (afterMs) => nextHit(zoned, afterMs) }
+}
+
+function compileEvery(schedule: EverySchedule, zone: Zone): CompiledSchedule {
+  const parsed = parseEvery(schedule.every)
+  if (!parsed.ok || schedule.anchor === undefined)
+    throw new RangeError(parsed.ok ? 'An interval needs an anchor' : parsed.detail)
+  const anchor = readTime(schedule.anchor, zone)
+  const { step } = parsed
+  if (step.kind === 'calendar')
+    return ofRule(schedule, { rule: calendarRule(step, anchor.wall), zone, clock: chosenClockRule(schedule) })
+  const next = (afterMs: number): Hit | undefined => {
+    const at = nextEvery(anchor.at, step.everyMs, afterMs)
+    return at > lastMs ? undefined : { at, wall: at + zone.spanAt(at).offset }
+  }
+  return { schedule, zone, clock: realTimeRule, rules: [], next }
 }
 
 /** The next `count` occurrences strictly after an instant; fewer when the schedule ends. */
@@ -123,6 +130,6 @@ function toOccurrence(compiled: CompiledSchedule, hit: Hit): Occurrence {
     effectiveAt: nominalAt,
     local: formatWall(hit.at + offset),
     offset: formatOffset(offset),
-    notes: occurrenceNotes(hit, compiled.zone, compiled.clock, compiled.zoned),
+    notes: occurrenceNotes(hit, compiled.zone, compiled.clock),
   }
 }

@@ -1,6 +1,7 @@
-import { describeSchedule, scheduleWarnings } from './describe.ts'
+import { describeSchedule } from './describe.ts'
 import { compileSchedule, nextOccurrences } from './occurrences.ts'
 import { anchorSchedule, type Schedule } from './schedule.ts'
+import { scheduleWarnings } from './warnings.ts'
 
 /** The answer of `POST /v1/schedules/preview`. */
 export interface SchedulePreview {

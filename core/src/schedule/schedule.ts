@@ -38,19 +38,22 @@ const everyText = z.string().superRefine((text, context) => {
   if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.detail })
 })
 
+const gap = z
+  .enum(gapRules)
+  .optional()
+  .describe('A time that a clock change leaves out: next valid instant (default), skip, or shift by the change')
+const fold = z
+  .enum(foldRules)
+  .optional()
+  .describe('A time that a clock change repeats: the first (default), the second, or both')
+
 const cronFields = z.strictObject({
   type: z.literal('cron'),
   cron: cronText.describe('Five fields, or six with seconds in front, or a nickname such as @daily'),
   timezone,
   dialect: z.enum(['vixie']).optional().describe('How the expression is read (default: vixie)'),
-  gap: z
-    .enum(gapRules)
-    .optional()
-    .describe('A time that a clock change leaves out: next valid instant (default), skip, or shift by the change'),
-  fold: z
-    .enum(foldRules)
-    .optional()
-    .describe('A time that a clock change repeats: the first (default), the second, or both'),
+  gap,
+  fold,
 })
 
 const cronSchedule = cronFields.superRefine((schedule, context) => {
@@ -65,11 +68,26 @@ const cronSchedule = cronFields.superRefine((schedule, context) => {
 const everySchedule = z
   .strictObject({
     type: z.literal('every'),
-    every: everyText.describe('ISO 8601 duration of exact time, such as PT15M'),
+    every: everyText.describe(
+      'ISO 8601 duration: of exact time, such as PT15M, or of calendar units that keep the wall clock, such as P1D',
+    ),
     anchor: isoTime.optional().describe('Counted from here (default: when the job was created)'),
     timezone: timezone.optional(),
+    gap,
+    fold,
   })
   .superRefine(needsZone('anchor'))
+  .superRefine((schedule, context) => {
+    const parsed = parseEvery(schedule.every)
+    if (!parsed.ok || parsed.step.kind === 'calendar') return
+    for (const key of ['gap', 'fold'] as const)
+      if (schedule[key] !== undefined)
+        context.addIssue({
+          code: 'custom',
+          path: [key],
+          message: 'Exact time knows no clock changes: only calendar units such as P1D can have this',
+        })
+  })
 
 const atSchedule = z
   .strictObject({
@@ -101,10 +119,14 @@ export function anchorSchedule(schedule: Schedule, at: Temporal.Instant): Schedu
 
 type ClockChoice = { [Key in keyof ClockRule]?: ClockRule[Key] | undefined }
 
+/** The clock rule that a schedule chose, completed by the default. */
+export function chosenClockRule({ gap, fold }: ClockChoice, fallback: ClockRule = defaultClockRule): ClockRule {
+  return { gap: gap ?? fallback.gap, fold: fold ?? fallback.fold }
+}
+
 /** The clock rule a cron schedule really follows: interval-like ones have no choice. */
-export function clockRuleOf(cron: CronExpression, { gap, fold }: ClockChoice): ClockRule {
-  if (cron.followsRealTime) return realTimeRule
-  return { gap: gap ?? defaultClockRule.gap, fold: fold ?? defaultClockRule.fold }
+export function cronClockRule(cron: CronExpression, choice: ClockChoice): ClockRule {
+  return cron.followsRealTime ? realTimeRule : chosenClockRule(choice)
 }
 
 // Past every change that the zone data lists one by one: from here on a zone's last rule repeats.
@@ -114,7 +136,7 @@ function firesEver(schedule: z.infer<typeof cronFields>): boolean {
   const parsed = parseCron(schedule.cron)
   const zone = nativeZones.find(schedule.timezone)
   if (!parsed.ok || !zone) return true // already reported on its own field
-  const zoned = { rule: cronRule(parsed.cron), zone, clock: clockRuleOf(parsed.cron, schedule) }
+  const zoned = { rule: cronRule(parsed.cron), zone, clock: cronClockRule(parsed.cron, schedule) }
   return nextHit(zoned, farFuture) !== undefined
 }
 

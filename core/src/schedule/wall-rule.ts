@@ -16,27 +16,38 @@ export interface ZonedRule {
 export interface Hit {
   readonly at: number
   readonly wall: number
+  /** The rule that it comes from; what is in exact time has none. */
+  readonly from?: ZonedRule
 }
 
-// The rarest date there is, 29 February on a given weekday, comes at least every 40 years; a rule that a
-// gap swallows each time would otherwise be searched for ever.
-const horizonMs = 50 * 366 * 86_400_000
+/** The end of the calendar: four-digit years, on the wire and in every database driver. */
+export const lastMs = Date.UTC(10_000, 0, 1) - 1
 
-/** The first instant of a rule strictly after `afterMs`; `undefined` when it has none within 50 years. */
-export function nextHit({ rule, zone, clock }: ZonedRule, afterMs: number): Hit | undefined {
+// Spans looked into before a rule is given up: each of its times has fallen into a gap for some 50 years.
+const spansMax = 100
+const reachMs = 36 * 3_600_000
+
+/** The first instant of a rule strictly after `afterMs`; `undefined` when gaps swallow all that it asks for. */
+export function nextHit(zoned: ZonedRule, afterMs: number): Hit | undefined {
+  const { rule, zone, clock } = zoned
   let span = zone.spanAt(afterMs)
-  for (;;) {
+  for (let count = 0; count < spansMax; count++) {
     let best: Hit | undefined
+    let upcoming = Infinity
     for (const window of windowsOf(zone, span, clock)) {
       const passed = afterMs < window.earliest ? -Infinity : afterMs + window.offset
       const wall = rule.next(Math.max(window.from - 1, passed))
       const at = Math.max(wall - window.offset, window.earliest)
-      if (wall < window.until && (best === undefined || at < best.at)) best = { at, wall }
+      if (wall >= window.until) upcoming = Math.min(upcoming, wall - window.offset)
+      else if (best === undefined || at < best.at) best = { at, wall, from: zoned }
     }
     if (best !== undefined) return best
-    if (span.until > afterMs + horizonMs) return undefined
-    span = zone.spanAt(span.until)
+    // Only a span seen from its start has shown that the hour repeated at its end holds nothing for the next.
+    const seenWhole = afterMs < span.from
+    if (span.until === Infinity || (seenWhole && upcoming === Infinity)) return undefined
+    span = zone.spanAt(seenWhole ? Math.max(span.until, upcoming - reachMs) : span.until)
   }
+  return undefined
 }
 
 /** The wall-clock times of a rule in [from, until), at most `limit`. */

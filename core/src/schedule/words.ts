@@ -1,3 +1,5 @@
+import type { Step } from './every.ts'
+
 /** `a`, `a and b`, `a, b and c`. */
 export function listWords(words: readonly string[], conjunction = 'and'): string {
   if (words.length < 2) return words.join('')
@@ -34,10 +36,27 @@ export function durationWords(durationMs: number): string {
     minute: Math.floor(seconds / 60) % 60,
     second: Math.round((seconds % 60) * 1000) / 1000,
   }
-  const words = Object.entries(parts).flatMap(([unit, count]) =>
-    count === 0 ? [] : [`${count} ${unit}${count === 1 ? '' : 's'}`],
-  )
-  return words.join(' ')
+  return countWords(parts)
+}
+
+/** The step of an interval: `15 minutes`, `month`, `2 weeks`. */
+export function stepWords(step: Step): string {
+  if (step.kind === 'exact') return durationWords(step.everyMs)
+  const { months, days } = step
+  const [inWeeks, inYears] = [days % 7 === 0, months % 12 === 0]
+  const words = countWords({
+    year: inYears ? months / 12 : 0,
+    month: inYears ? 0 : months,
+    week: inWeeks ? days / 7 : 0,
+    day: inWeeks ? 0 : days,
+  })
+  return words.replace(/^1 (?=[a-z]+$)/, '')
+}
+
+function countWords(parts: Readonly<Record<string, number>>): string {
+  return Object.entries(parts)
+    .flatMap(([unit, count]) => (count === 0 ? [] : [`${count} ${unit}${count === 1 ? '' : 's'}`]))
+    .join(' ')
 }
 
 /** Sorted numbers with runs of three or more drawn together, long lists cut: `1 to 5, 8 and 9`. */
