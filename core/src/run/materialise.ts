@@ -19,8 +19,10 @@ export interface Materialised {
   missed: number
   /** Earliest due instant of each pool that got runs: whom to wake, and when. */
   wakes: Map<number, number>
-  /** Schedules that could not be computed. They are left as they were: the watchdog finds them. */
+  /** Schedules that could not be computed. They are left as they were, and set aside for a minute. */
   broken: { jobId: Uuid; error: unknown }[]
+  /** There was more to do than one pass takes. */
+  isFull: boolean
 }
 
 interface DueSchedule {
@@ -40,13 +42,21 @@ interface DueSchedule {
 
 type ScheduleRow = [Uuid, Uuid, Uuid, Uuid, number, number, Schedule, number, number, number, number, number, number]
 
-/** Instants of one schedule written in one pass; the rest follows in the next. */
-const instantsMax = 1_000
+/**
+ * Instants written in one pass, in equal shares, and how long it may compute them; the rest follows in the next. After
+ * an outage there are thousands, and a pass that took longer than a transaction may be idle would never end.
+ */
+const instantsMax = 2_000
+const computeMs = 500
+
+// Version by version, so that an edit brings a schedule back at once.
+const setAside = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 })
+const versionKey = (schedule: Pick<DueSchedule, 'jobId' | 'jobVersion'>): string => `${schedule.jobId}.${schedule.jobVersion}`
 
 const compiled = new LRUCache<string, CompiledSchedule>({ max: 20_000 })
 
 function compile(schedule: DueSchedule): CompiledSchedule {
-  const key = `${schedule.jobId}.${schedule.jobVersion}`
+  const key = versionKey(schedule)
   const known = compiled.get(key)
   if (known !== undefined) return known
   const made = compileSchedule(schedule.spec)
@@ -60,17 +70,18 @@ export type Decision = { nominalAtMs: number; outcome: 'pending' | 'missed'; cau
 /**
  * The instants of a schedule from `nextAtMs` up to `untilMs`, each with its fate under the catch-up rule `one`: what is
  * at most `graceMs` late runs normally; of older ones only the last runs, marked as caught up, the others are missed.
- * Pure. `nextAtMs` in the answer is the first instant that was not decided, null when the schedule has none left.
+ * Pure. Goes on while `mayGoOn` lets it, but decides one at least. `nextAtMs` in the answer is the first instant that was
+ * not decided, null when the schedule has none left.
  */
 export function decideInstants(
   next: (afterMs: number) => number | null,
   schedule: { nextAtMs: number; graceMs: number },
   clock: { nowMs: number; untilMs: number },
-  limit = instantsMax,
+  mayGoOn: (decided: number) => boolean = () => true,
 ): { decisions: Decision[]; nextAtMs: number | null } {
   const decisions: Decision[] = []
   let instant: number | null = schedule.nextAtMs
-  while (instant !== null && instant <= clock.untilMs && decisions.length < limit) {
+  while (instant !== null && instant <= clock.untilMs && (decisions.length === 0 || mayGoOn(decisions.length))) {
     const following: number | null = next(instant)
     const late = clock.nowMs - instant > schedule.graceMs
     const followedByLate = following !== null && clock.nowMs - following > schedule.graceMs
@@ -89,6 +100,7 @@ const selectStatement = `
     s.attempts_max, round(extract(epoch from s.next_at)::float8 * 1000), extract(epoch from clock_timestamp())::float8 * 1000
   from schedules s
   where s.shard_id = $1 and s.next_at <= (select clock_timestamp() + $2 * interval '1 millisecond') and not s.paused
+    and s.job_id || '.' || s.job_version <> all ($4::text[])
   order by s.next_at limit $3 for update skip locked`
 
 const weekOf = (due: string): string =>
@@ -151,17 +163,27 @@ interface Written extends Decision {
 }
 
 async function materialiseIn(client: PoolClient, options: MaterialiseOptions): Promise<Materialised> {
-  const rows = await runNamed<ScheduleRow>(client, 'due_schedules', selectStatement, [options.shard, options.aheadMs, options.limit])
-  const result: Materialised = { schedules: rows.length, runs: 0, missed: 0, wakes: new Map(), broken: [] }
+  const { shard, aheadMs, limit } = options
+  const rows = await runNamed<ScheduleRow>(client, 'due_schedules', selectStatement, [shard, aheadMs, limit, [...setAside.keys()]])
+  const result: Materialised = { schedules: rows.length, runs: 0, missed: 0, wakes: new Map(), broken: [], isFull: rows.length >= limit }
   if (rows.length === 0) return result
   const nowMs = rows[0]?.[12] ?? 0
+  const untilMs = nowMs + aheadMs
+  const computeUntilMs = performance.now() + computeMs
+  const share = Math.ceil(instantsMax / rows.length)
+  const mayGoOn = (decided: number): boolean => decided < share && performance.now() < computeUntilMs
   const written: Written[] = []
   const moved: { schedule: DueSchedule; nextAtMs: number | null }[] = []
   for (const row of rows) {
+    if (performance.now() > computeUntilMs) {
+      result.isFull = true
+      break
+    }
     const schedule = toSchedule(row)
     try {
       const plan = compile(schedule)
-      const { decisions, nextAtMs } = decideInstants((afterMs) => nextInstantMs(plan, afterMs), schedule, { nowMs, untilMs: nowMs + options.aheadMs })
+      const next = (afterMs: number): number | null => nextInstantMs(plan, afterMs)
+      const { decisions, nextAtMs } = decideInstants(next, schedule, { nowMs, untilMs }, mayGoOn)
       for (const decision of decisions) {
         written.push({ ...decision, schedule, runId: decision.outcome === 'pending' ? uuidv7(nowMs) : null })
         if (decision.outcome === 'pending') {
@@ -169,7 +191,9 @@ async function materialiseIn(client: PoolClient, options: MaterialiseOptions): P
         }
       }
       moved.push({ schedule, nextAtMs })
+      if (nextAtMs !== null && nextAtMs <= untilMs) result.isFull = true
     } catch (error) {
+      setAside.set(versionKey(schedule), true)
       result.broken.push({ jobId: schedule.jobId, error })
     }
   }

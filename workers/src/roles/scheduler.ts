@@ -21,9 +21,10 @@ export async function runScheduler(options: SchedulerOptions): Promise<Pass> {
   for (const [poolId, dueMs] of made.wakes) options.wake(poolId, dueMs)
   for (const { jobId, error } of made.broken) log.error({ err: error, jobId }, 'a schedule could not be computed')
   if (made.missed > 0) log.warn({ missed: made.missed }, 'occurrences were past their grace')
-  if (made.schedules - made.broken.length >= limit) return 'more'
+  if (made.isFull) return 'more'
   const nextMs = await nextScheduleMs(engine, shard)
   if (nextMs === null) return 'idle'
-  // A broken schedule stays due; it must not make this a busy loop.
-  return { sleepMs: Math.min(pollMs, Math.max(50, nextMs - lookAheadMs - Date.now())) }
+  const untilNextMs = nextMs - lookAheadMs - Date.now()
+  // What is due and was not taken is another scheduler's, or broken: no reason to look all the time.
+  return { sleepMs: untilNextMs <= 0 && made.schedules === 0 ? pollMs : Math.min(pollMs, Math.max(50, untilNextMs)) }
 }
