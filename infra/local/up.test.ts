@@ -98,8 +98,11 @@ describe('up, status and down', { timeout: 180_000 }, () => {
     const command = ['-i', ...pairs({ ...environment, MERIDIAN_HOME: home.path }), process.execPath, main, 'up']
     const up = spawn('/usr/bin/env', command, { stdio: ['ignore', 'pipe', 'inherit'] })
     await new Promise((resolve) => up.stdout.once('data', resolve))
-    const status = await readStatus()
-    expect(status.ready).toBe(true)
+    const status = await vi.waitFor(async () => {
+      const current = await readStatus()
+      expect(current.ready).toBe(true)
+      return current
+    }, 10_000)
     expect(await listJobs(status)).toHaveLength(5)
     const records = recordedProcesses(home)
     up.kill('SIGINT')

@@ -39,10 +39,13 @@ export async function up(args: readonly string[]): Promise<number> {
   try {
     for (const name of await sweep(home)) say(`  ended ${name}, which an earlier run had left`)
     const stack = planStack(home, await keepPorts(home), keepSecrets(home))
+    const state = { urls: stack.urls, hasSeededPeople: stack.runs.identity }
+    tellSupervisor(home, { ...state, ready: false })
     await startStack(stack, processes)
-    tellSupervisor(home, { ready: true, urls: stack.urls, hasSeededPeople: stack.runs.identity })
-    process.stdout.write(describe(await readStatus(home)))
+    process.stdout.write(describe({ ...(await readStatus(home)), ready: true }))
     say(`Ready in ${seconds(startedAt)}. Ctrl-C or ./meridian down stops everything.`)
+    // Told last: a detached start shows what was printed until then, and returns.
+    tellSupervisor(home, { ...state, ready: true })
   } catch (error) {
     await stop(1, error)
   }
