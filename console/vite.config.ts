@@ -1,31 +1,31 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import node from '@sveltejs/adapter-node';
-import type { Adapter } from '@sveltejs/kit';
-import { sveltekit } from '@sveltejs/kit/vite';
-import tailwindcss from '@tailwindcss/vite';
-import { defineConfig } from 'vitest/config';
+import { readFileSync, writeFileSync } from 'node:fs'
+import node from '@sveltejs/adapter-node'
+import type { Adapter } from '@sveltejs/kit'
+import { sveltekit } from '@sveltejs/kit/vite'
+import tailwindcss from '@tailwindcss/vite'
+import { defineConfig } from 'vitest/config'
 
 /**
  * adapter-node, but the public origin is read from CONSOLE_URL when the server starts. The adapter itself can
  * only bake it in at build time, and one build must serve every address it is deployed under.
  */
 function nodeWithRuntimeOrigin(): Adapter {
-  const out = 'build';
-  const adapter = node({ out });
+  const out = 'build'
+  const adapter = node({ out })
   return {
     ...adapter,
     async adapt(builder) {
-      await adapter.adapt(builder);
-      const handoff = `${out}/adapter-node.js`;
-      const before = readFileSync(handoff, 'utf8');
+      await adapter.adapt(builder)
+      const handoff = `${out}/adapter-node.js`
+      const before = readFileSync(handoff, 'utf8')
       const after = before.replace(
         'export const origin = undefined;',
         'export const origin = process.env.CONSOLE_URL ? new URL(process.env.CONSOLE_URL).origin : undefined;',
-      );
-      if (after === before) throw new Error(`${handoff} no longer exports an undefined origin`);
-      writeFileSync(handoff, after);
+      )
+      if (after === before) throw new Error(`${handoff} no longer exports an undefined origin`)
+      writeFileSync(handoff, after)
     },
-  };
+  }
 }
 
 export default defineConfig({
@@ -55,4 +55,4 @@ export default defineConfig({
   // Inlined fonts would need `data:` in the content security policy.
   build: { assetsInlineLimit: 0 },
   test: { include: ['src/**/*.test.ts'] },
-});
+})

@@ -17,7 +17,8 @@ const readPreferences: Handle = async ({ event, resolve }) => {
   event.locals.now = Date.now()
   const response = await resolve(event, {
     transformPageChunk: ({ html }) => html.replace('%meridian.theme%', theme),
-    preload: ({ type, path }) => type === 'js' || type === 'css' || (type === 'font' && path.includes('inter-latin-wght')),
+    preload: ({ type, path }) =>
+      type === 'js' || type === 'css' || (type === 'font' && path.includes('inter-latin-wght')),
   })
   await secure(response)
   return response
@@ -74,8 +75,16 @@ export const handleError: HandleServerError = ({ error: caught, event, kind }) =
   }
   if (caught instanceof MeridianConnectionError) {
     log.error({ err: caught, route: event.route.id }, 'the API does not answer')
-    return { status: 503, message: 'The API does not answer', detail: 'Nothing was changed as far as is known. Try again in a moment.' }
+    return {
+      status: 503,
+      message: 'The API does not answer',
+      detail: 'Nothing was changed as far as is known. Try again in a moment.',
+    }
   }
   log.error({ err: caught, route: event.route.id }, 'unexpected error')
-  return { status: 500, message: 'Something went wrong on our side', detail: 'It has been written down. Try again in a moment.' }
+  return {
+    status: 500,
+    message: 'Something went wrong on our side',
+    detail: 'It has been written down. Try again in a moment.',
+  }
 }

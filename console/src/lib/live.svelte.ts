@@ -8,6 +8,8 @@ export interface LiveNews {
 }
 
 const restMilliseconds = 800
+// The overview and the counts in the sidebar ask a lot of the API, and nobody watches them by the second.
+const overviewRestMilliseconds = 5_000
 // The connection is renewed every minute or so; only a longer silence is worth a word.
 const patienceMilliseconds = 6_000
 
@@ -23,6 +25,7 @@ class Live {
   /** Set by a list that is scrolled down: rows are then announced instead of pushed in. */
   held = $state(false)
   #refresh: ReturnType<typeof setTimeout> | undefined
+  #overview: ReturnType<typeof setTimeout> | undefined
   #silence: ReturnType<typeof setTimeout> | undefined
   #source: EventSource | undefined
   #everOpened = false
@@ -65,8 +68,10 @@ class Live {
     this.#source?.close()
     this.#source = undefined
     clearTimeout(this.#refresh)
+    clearTimeout(this.#overview)
     clearTimeout(this.#silence)
     this.#refresh = undefined
+    this.#overview = undefined
   }
 
   /** Shows what was held back. */
@@ -77,6 +82,10 @@ class Live {
   }
 
   #hear(news: LiveNews): void {
+    this.#overview ??= setTimeout(() => {
+      this.#overview = undefined
+      void invalidate('meridian:overview')
+    }, overviewRestMilliseconds)
     if (this.held) {
       this.unseen += news.created
       return

@@ -8,7 +8,10 @@ const membership = (tenant: string, project: string): Membership => ({
   project: { id: `prj_${project}`, slug: project, name: project, label: 'staging' },
   role: 'operator',
 })
-const me = meOf({ user, memberships: [membership('acme', 'billing'), membership('globex', 'web'), membership('acme', 'web')] })
+const me = meOf({
+  user,
+  memberships: [membership('acme', 'billing'), membership('globex', 'web'), membership('acme', 'web')],
+})
 
 describe('who is signed in', () => {
   it('sees projects gathered by tenant', () => {

@@ -28,7 +28,11 @@ export function meOf({ user, memberships }: { user: User; memberships: readonly 
 }
 
 /** The project that a path names, among those the person may see. */
-export function findProject(me: Me, tenantSlug: string, projectSlug: string): { tenant: Tenant; project: Project } | undefined {
+export function findProject(
+  me: Me,
+  tenantSlug: string,
+  projectSlug: string,
+): { tenant: Tenant; project: Project } | undefined {
   const tenant = me.tenants.find((candidate) => candidate.slug === tenantSlug)
   const project = tenant?.projects.find((candidate) => candidate.slug === projectSlug)
   return tenant && project ? { tenant, project } : undefined

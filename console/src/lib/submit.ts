@@ -15,7 +15,11 @@ export async function submit(action: string, fields: Fields = {}): Promise<Recor
     for (const each of typeof value === 'string' ? [value] : value) body.append(name, each)
   }
   try {
-    const response = await fetch(action, { method: 'POST', body, headers: { 'x-sveltekit-action': 'true', accept: 'application/json' } })
+    const response = await fetch(action, {
+      method: 'POST',
+      body,
+      headers: { 'x-sveltekit-action': 'true', accept: 'application/json' },
+    })
     const result = deserialize<Record<string, unknown>, { problem?: ProblemView }>(await response.text())
     if (result.type === 'success') {
       await refreshAll()

@@ -38,7 +38,11 @@ class Toasts {
 
   release(id: number): void {
     const toast = this.shown.find((candidate) => candidate.id === id)
-    if (toast && !toast.failed) this.#timers.set(id, setTimeout(() => this.dismiss(id), shownMilliseconds))
+    if (toast && !toast.failed)
+      this.#timers.set(
+        id,
+        setTimeout(() => this.dismiss(id), shownMilliseconds),
+      )
   }
 
   #show(toast: Omit<Toast, 'id'>): void {

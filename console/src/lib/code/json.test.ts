@@ -4,7 +4,9 @@ import { jsonLines, prettyJson } from './json.ts'
 
 describe('jsonLines', () => {
   it('tells keys from texts', () => {
-    expect(jsonLines('{"a": "b:c", "n": -1.5e3, "t": true}')[0]?.filter(({ kind }) => !['mark', 'space'].includes(kind))).toEqual([
+    expect(
+      jsonLines('{"a": "b:c", "n": -1.5e3, "t": true}')[0]?.filter(({ kind }) => !['mark', 'space'].includes(kind)),
+    ).toEqual([
       { kind: 'key', text: '"a"' },
       { kind: 'text', text: '"b:c"' },
       { kind: 'key', text: '"n"' },

@@ -5,7 +5,8 @@ export interface Token {
   text: string
 }
 
-const pattern = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b|([{}[\],])|(\s+)|([^\s"{}[\],]+|")/g
+const pattern =
+  /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b|([{}[\],])|(\s+)|([^\s"{}[\],]+|")/g
 
 /** The lines of a JSON text as coloured tokens. It never fails: what is not JSON comes through as plain marks. */
 export function jsonLines(text: string): Token[][] {
@@ -18,7 +19,8 @@ export function jsonLines(text: string): Token[][] {
         if (index > 0) lines.push([])
         if (piece) lines.at(-1)?.push({ kind: 'space', text: piece })
       }
-    } else if (quoted !== undefined && colon !== undefined) line.push({ kind: 'key', text: quoted }, { kind: 'mark', text: colon })
+    } else if (quoted !== undefined && colon !== undefined)
+      line.push({ kind: 'key', text: quoted }, { kind: 'mark', text: colon })
     else if (quoted !== undefined) line.push({ kind: 'text', text: quoted })
     else if (number !== undefined) line.push({ kind: 'number', text: whole })
     else line.push({ kind: word === undefined ? 'mark' : 'word', text: whole })

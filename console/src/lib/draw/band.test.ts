@@ -20,7 +20,11 @@ describe('bandColumns', () => {
   })
 
   it('puts what ended before now and what starts after it, edges included', () => {
-    const columns = bandColumns(now, [past(1, 1), past(30, 1), past(1440, 1), past(1441, 1)], [start(0), start(1439.9), start(1440)])
+    const columns = bandColumns(
+      now,
+      [past(1, 1), past(30, 1), past(1440, 1), past(1441, 1)],
+      [start(0), start(1439.9), start(1440)],
+    )
     expect(columns[47]?.succeeded).toBe(2)
     expect(columns[0]?.succeeded).toBe(1)
     expect(columns[48]?.coming).toBe(1)

@@ -95,7 +95,12 @@ function scale(columns: BandColumn[]): void {
 
 /** Full hours in a zone to label the band with, every `stepHours` of the zone's own clock. */
 export function bandTicks(from: number, to: number, zone: string, stepHours = 6): { at: number; label: string }[] {
-  const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
   const ticks: { at: number; label: string }[] = []
   // Half hours, because some zones are half an hour off.
   for (let at = Math.ceil(from / (hour / 2)) * (hour / 2); at <= to; at += hour / 2) {

@@ -19,12 +19,14 @@ describe('readRange', () => {
     })
   })
 
-  it.each(['last=99y', 'from=yesterday&to=now', 'from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z', 'from=2026-11-02T00:00:00Z'])(
-    'falls back for %s',
-    (query) => {
-      expect(read(query).preset).toBe('24h')
-    },
-  )
+  it.each([
+    'last=99y',
+    'from=yesterday&to=now',
+    'from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z',
+    'from=2026-11-02T00:00:00Z',
+  ])('falls back for %s', (query) => {
+    expect(read(query).preset).toBe('24h')
+  })
 })
 
 describe('binSize', () => {

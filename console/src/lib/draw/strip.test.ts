@@ -35,12 +35,15 @@ describe('stripBars', () => {
 
   it('never leaves the strip', () => {
     fc.assert(
-      fc.property(fc.array(fc.option(fc.double({ min: 0, max: 1e9, noNaN: true }), { nil: undefined })), (durations) => {
-        for (const bar of stripBars(durations.map((duration, index) => run(index, duration)))) {
-          expect(bar.height).toBeGreaterThanOrEqual(0.25)
-          expect(bar.height).toBeLessThanOrEqual(1.000001)
-        }
-      }),
+      fc.property(
+        fc.array(fc.option(fc.double({ min: 0, max: 1e9, noNaN: true }), { nil: undefined })),
+        (durations) => {
+          for (const bar of stripBars(durations.map((duration, index) => run(index, duration)))) {
+            expect(bar.height).toBeGreaterThanOrEqual(0.25)
+            expect(bar.height).toBeLessThanOrEqual(1.000001)
+          }
+        },
+      ),
     )
   })
 })

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { type TimelineAttempt, timeline } from './timeline.ts'
 
-const attempt = (number: number, [dueAt, queuedAt, startedAt, finishedAt]: (number | undefined)[]): TimelineAttempt => ({
+const attempt = (
+  number: number,
+  [dueAt, queuedAt, startedAt, finishedAt]: (number | undefined)[],
+): TimelineAttempt => ({
   number,
   dueAt: dueAt ?? 0,
   queuedAt,

@@ -48,7 +48,11 @@ export function timeline(attempts: readonly TimelineAttempt[], now: number): Tim
     to,
     lanes: spans.map(({ attempt, spans }) => ({
       attempt,
-      segments: spans.map((span) => ({ ...span, left: percent(span.from), width: percent(span.to) - percent(span.from) })),
+      segments: spans.map((span) => ({
+        ...span,
+        left: percent(span.from),
+        width: percent(span.to) - percent(span.from),
+      })),
     })),
     ticks: ticks(to - from).map((offsetMs) => ({ offsetMs, left: (offsetMs / (to - from)) * 100 })),
   }

@@ -13,7 +13,12 @@ describe('rowWindow', () => {
   })
 
   it('draws a short list whole', () => {
-    expect(rowWindow({ count: 12, rowHeight: 36, top: -200, viewport: 900 })).toEqual({ first: 0, end: 12, before: 0, after: 0 })
+    expect(rowWindow({ count: 12, rowHeight: 36, top: -200, viewport: 900 })).toEqual({
+      first: 0,
+      end: 12,
+      before: 0,
+      after: 0,
+    })
   })
 
   it('keeps the height of the whole list wherever it is scrolled', () => {

@@ -18,7 +18,10 @@ const definition: JobVersionSummary['definition'] = {
 
 describe('changedFields', () => {
   it('names what differs', () => {
-    expect(changedFields(definition, { ...definition, tags: ['x', 'y'], retry: { ...retry, limit: 4 } })).toEqual(['tags', 'retries'])
+    expect(changedFields(definition, { ...definition, tags: ['x', 'y'], retry: { ...retry, limit: 4 } })).toEqual([
+      'tags',
+      'retries',
+    ])
   })
 
   it('is empty for what is the same', () => {

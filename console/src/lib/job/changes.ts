@@ -14,7 +14,10 @@ const words: Record<keyof JobVersionSummary['definition'], string> = {
 }
 
 /** Which parts of a job differ between two versions, in words. The request is not among them: lists do not carry it. */
-export function changedFields(before: JobVersionSummary['definition'], after: JobVersionSummary['definition']): string[] {
+export function changedFields(
+  before: JobVersionSummary['definition'],
+  after: JobVersionSummary['definition'],
+): string[] {
   return (Object.keys(words) as (keyof typeof words)[])
     .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
     .map((field) => words[field])

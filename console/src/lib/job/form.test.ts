@@ -34,7 +34,9 @@ describe('the form of a job', () => {
   })
 
   it('begins with the defaults of the API', () => {
-    expect(definitionOf({ ...formOf(undefined), name: ' a ', url: ' https://example.com ' }, undefined, undefined)).toEqual({
+    expect(
+      definitionOf({ ...formOf(undefined), name: ' a ', url: ' https://example.com ' }, undefined, undefined),
+    ).toEqual({
       definition: {
         name: 'a',
         description: null,
@@ -59,7 +61,13 @@ describe('the form of a job', () => {
   })
 
   it('drops headers without a name', () => {
-    const form = { ...formOf(undefined), headers: [{ name: ' ', value: 'x' }, { name: 'A ', value: 'y' }] }
+    const form = {
+      ...formOf(undefined),
+      headers: [
+        { name: ' ', value: 'x' },
+        { name: 'A ', value: 'y' },
+      ],
+    }
     expect(targetOf(form).headers).toEqual({ A: 'y' })
   })
 

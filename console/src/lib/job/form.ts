@@ -60,7 +60,9 @@ export function targetOf(form: JobForm): Target {
     url: form.url.trim(),
     method: form.method,
     headers: Object.fromEntries(headers.map(({ name, value }) => [name.trim(), value])),
-    ...(form.bodyKind === 'none' ? {} : { body: form.bodyKind === 'json' ? (JSON.parse(form.body) as unknown) : form.body }),
+    ...(form.bodyKind === 'none'
+      ? {}
+      : { body: form.bodyKind === 'json' ? (JSON.parse(form.body) as unknown) : form.body }),
     timeout: toIsoDuration(form.timeoutSeconds * 1_000),
   }
 }
@@ -110,7 +112,9 @@ export function jsonFault(form: Pick<JobForm, 'bodyKind' | 'body'>): string | un
 
 /** The request that a run of the form sends, for showing it as `curl`. */
 export function requestOf(form: JobForm): CurlRequest {
-  const headers = Object.fromEntries(form.headers.filter(({ name }) => name.trim()).map(({ name, value }) => [name.trim(), value]))
+  const headers = Object.fromEntries(
+    form.headers.filter(({ name }) => name.trim()).map(({ name, value }) => [name.trim(), value]),
+  )
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
   const body = form.bodyKind === 'none' ? undefined : form.bodyKind === 'json' ? compactJson(form.body) : form.body
   return {

@@ -17,14 +17,24 @@ export const scopeMeanings: Record<Scope, string> = {
 
 /** Common sets of scopes, so that nobody ticks boxes for the usual key. */
 export const scopeSets: readonly { name: string; words: string; scopes: readonly Scope[] }[] = [
-  { name: 'run', words: 'Start runs and follow them', scopes: ['jobs:read', 'runs:read', 'runs:write', 'payloads:read'] },
-  { name: 'manage', words: 'Manage jobs as well', scopes: ['jobs:read', 'jobs:write', 'runs:read', 'runs:write', 'payloads:read', 'queues:read', 'queues:write'] },
+  {
+    name: 'run',
+    words: 'Start runs and follow them',
+    scopes: ['jobs:read', 'runs:read', 'runs:write', 'payloads:read'],
+  },
+  {
+    name: 'manage',
+    words: 'Manage jobs as well',
+    scopes: ['jobs:read', 'jobs:write', 'runs:read', 'runs:write', 'payloads:read', 'queues:read', 'queues:write'],
+  },
   { name: 'read', words: 'Only look', scopes: ['jobs:read', 'runs:read', 'queues:read', 'projects:read'] },
   { name: 'all', words: 'Everything', scopes },
 ]
 
 /** A key's scopes in few words: the name of a set when it is one. */
 export function scopeWords(held: readonly string[]): string {
-  const set = scopeSets.find((candidate) => candidate.scopes.length === held.length && candidate.scopes.every((scope) => held.includes(scope)))
+  const set = scopeSets.find(
+    (candidate) => candidate.scopes.length === held.length && candidate.scopes.every((scope) => held.includes(scope)),
+  )
   return set ? set.words : held.join(', ')
 }

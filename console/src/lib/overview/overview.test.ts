@@ -8,21 +8,32 @@ const idle = { waiting: 0, running: 0, paused: 0 }
 
 describe('the line that says how a project is', () => {
   it.each([
-    [past(0, 0), idle, 'Nothing ran in the last 24 hours'],
-    [past(0, 0, 3), idle, 'Nothing ran in the last 24 hours'],
-    [past(1, 0), idle, 'The one run of the last 24 hours succeeded'],
-    [past(1_204, 0), idle, 'All 1,204 runs of the last 24 hours succeeded'],
-    [past(38, 3), idle, '3 of 41 runs of the last 24 hours failed'],
-    [past(41, 0), { waiting: 2, running: 1, paused: 1 }, 'All 41 runs of the last 24 hours succeeded · 1 running · 2 waiting · 1 job paused'],
-  ])('%j, %j', (counts, now, text) => {
-    expect(stateLine({ past: counts, ...now })).toEqual({ text, isWell: (counts[0]?.failed ?? 0) === 0 })
+    [past(0, 0), idle, 'Nothing ran in the last 24 hours', 'quiet'],
+    [past(0, 0, 3), idle, 'Nothing ran in the last 24 hours', 'quiet'],
+    [past(1, 0), idle, 'The one run of the last 24 hours succeeded', 'succeeded'],
+    [past(1_204, 0), idle, 'All 1,204 runs of the last 24 hours succeeded', 'succeeded'],
+    [past(38, 3), idle, '3 of 41 runs of the last 24 hours failed', 'failed'],
+    [
+      past(41, 0),
+      { waiting: 2, running: 1, paused: 1 },
+      'All 41 runs of the last 24 hours succeeded · 1 running · 2 waiting · 1 job paused',
+      'succeeded',
+    ],
+  ])('%j, %j', (counts, now, text, meaning) => {
+    expect(stateLine({ past: counts, ...now })).toEqual({ text, meaning })
   })
 })
 
 describe('pastCounts', () => {
   it('counts an expired run as failed and a skipped one as neither', () => {
     expect(
-      pastCounts([{ from: '2026-11-29T00:00:00.000Z', to: '', counts: { succeeded: 4, failed: 1, expired: 2, skipped: 3, cancelled: 1 } }]),
+      pastCounts([
+        {
+          from: '2026-11-29T00:00:00.000Z',
+          to: '',
+          counts: { succeeded: 4, failed: 1, expired: 2, skipped: 3, cancelled: 1 },
+        },
+      ]),
     ).toEqual([{ at: Date.parse('2026-11-29T00:00:00.000Z'), succeeded: 4, failed: 3, other: 4 }])
   })
 })
@@ -45,7 +56,12 @@ describe('paces', () => {
   const job = (name: string, durations: (number | null)[]) =>
     ({
       name,
-      recent: { runs: durations.map((durationMs) => ({ status: 'succeeded', durationMs })), succeeded: 0, failed: 0, successRate: null },
+      recent: {
+        runs: durations.map((durationMs) => ({ status: 'succeeded', durationMs })),
+        succeeded: 0,
+        failed: 0,
+        successRate: null,
+      },
     }) as unknown as JobSummary
 
   it('put the slowest first and leave out what never ran', () => {

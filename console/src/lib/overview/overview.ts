@@ -33,12 +33,17 @@ export function pastCounts(buckets: RunStats['buckets']): PastCount[] {
 }
 
 /** How a project is, in one line. */
-export function stateLine({ past, waiting, running, paused }: {
+export function stateLine({
+  past,
+  waiting,
+  running,
+  paused,
+}: {
   past: readonly PastCount[]
   waiting: number
   running: number
   paused: number
-}): { text: string; isWell: boolean } {
+}): { text: string; meaning: 'quiet' | 'succeeded' | 'failed' } {
   const sum = (pick: (count: PastCount) => number) => past.reduce((total, count) => total + pick(count), 0)
   const failed = sum((count) => count.failed)
   const ended = sum((count) => count.succeeded) + failed
@@ -55,7 +60,7 @@ export function stateLine({ past, waiting, running, paused }: {
     waiting > 0 ? `${number(waiting)} waiting` : '',
     paused > 0 ? `${number(paused)} ${paused === 1 ? 'job' : 'jobs'} paused` : '',
   ].filter(Boolean)
-  return { text: `${[first, ...now].join(' · ')}`, isWell: failed === 0 }
+  return { text: `${[first, ...now].join(' · ')}`, meaning: ended === 0 ? 'quiet' : failed === 0 ? 'succeeded' : 'failed' }
 }
 
 const number = (value: number): string => value.toLocaleString('en-GB')

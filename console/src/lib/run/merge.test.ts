@@ -5,7 +5,9 @@ const rows = (...ids: number[]) => ids.map((id) => ({ id: `run_${String(id).padS
 
 describe('mergeRows', () => {
   it('keeps rows that new ones pushed off the first page', () => {
-    expect(mergeRows(rows(105, 104, 103), rows(102, 101, 100, 99), false)).toEqual(rows(105, 104, 103, 102, 101, 100, 99))
+    expect(mergeRows(rows(105, 104, 103), rows(102, 101, 100, 99), false)).toEqual(
+      rows(105, 104, 103, 102, 101, 100, 99),
+    )
   })
 
   it('drops rows that no longer match, within the first page', () => {

@@ -1,7 +1,8 @@
 import type { TimelineAttempt } from '#lib/draw/timeline.ts'
 import type { Attempt, Run } from '@meridian/sdk'
 
-const milliseconds = (instant: string | null): number | undefined => (instant === null ? undefined : Date.parse(instant))
+const milliseconds = (instant: string | null): number | undefined =>
+  instant === null ? undefined : Date.parse(instant)
 
 /** The attempts of a run for its timeline, with the one that is still waited for. */
 export function timelineAttempts(run: Run, attempts: readonly Attempt[]): TimelineAttempt[] {
@@ -18,6 +19,12 @@ export function timelineAttempts(run: Run, attempts: readonly Attempt[]): Timeli
   const isWaiting = run.status === 'scheduled' || run.status === 'ready' || run.status === 'queued'
   if (!isWaiting) return begun
   const next = (attempts.at(-1)?.attempt ?? 0) + 1
-  const waited = { number: next, dueAt: Date.parse(run.dueAt), queuedAt: undefined, startedAt: undefined, finishedAt: undefined }
+  const waited = {
+    number: next,
+    dueAt: Date.parse(run.dueAt),
+    queuedAt: undefined,
+    startedAt: undefined,
+    finishedAt: undefined,
+  }
   return [...begun, { ...waited, outcome: undefined }]
 }

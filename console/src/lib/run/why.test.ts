@@ -43,7 +43,9 @@ describe('why a run is not running', () => {
 
   it('is a full queue, with how many wait', () => {
     const full = queue({ depth: { scheduled: 0, ready: 13, queued: 1, running: 1, isLowerBound: false } })
-    expect(whyWaiting(run('ready'), [], full, now)).toEqual(['The queue reports is full: 2 of 2 at once. 12 others wait with it.'])
+    expect(whyWaiting(run('ready'), [], full, now)).toEqual([
+      'The queue reports is full: 2 of 2 at once. 12 others wait with it.',
+    ])
   })
 
   it('is the executors when the queue has room', () => {
@@ -52,7 +54,10 @@ describe('why a run is not running', () => {
     ])
   })
 
-  it.each(['running', 'succeeded', 'failed', 'cancelled', 'expired', 'skipped'] as const)('is nothing for %s', (status) => {
-    expect(whyWaiting(run(status), [], queue(), now)).toEqual([])
-  })
+  it.each(['running', 'succeeded', 'failed', 'cancelled', 'expired', 'skipped'] as const)(
+    'is nothing for %s',
+    (status) => {
+      expect(whyWaiting(run(status), [], queue(), now)).toEqual([])
+    },
+  )
 })

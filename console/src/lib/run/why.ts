@@ -14,11 +14,14 @@ export function whyWaiting(run: Run, attempts: readonly Attempt[], queue: Queue 
   }
   const busy = queue.depth.queued + queue.depth.running
   const ahead = queue.depth.ready - 1
-  const others = ahead > 0 ? ` ${ahead.toLocaleString('en-GB')} ${ahead === 1 ? 'other waits' : 'others wait'} with it.` : ''
+  const others =
+    ahead > 0 ? ` ${ahead.toLocaleString('en-GB')} ${ahead === 1 ? 'other waits' : 'others wait'} with it.` : ''
   if (busy >= queue.concurrency) {
     return [`The queue ${queue.name} is full: ${busy} of ${queue.concurrency} at once.${others}`]
   }
-  return [`It is due and waits for a free executor. The queue ${queue.name} has room: ${busy} of ${queue.concurrency}.${others}`]
+  return [
+    `It is due and waits for a free executor. The queue ${queue.name} has room: ${busy} of ${queue.concurrency}.${others}`,
+  ]
 }
 
 function scheduledWords(run: Run, attempts: readonly Attempt[], now: number): string[] {

@@ -31,8 +31,24 @@ const fields: readonly CronField[] = [
   { name: 'Minute', one: 'minute', many: 'minutes', range: '0-59', example: '25, */15, 0,30' },
   { name: 'Hour', one: 'hour', many: 'hours', range: '0-23', example: '6, 9-17, */6' },
   { name: 'Day of month', one: 'day of the month', many: 'days', range: '1-31, L', example: '1, 15, L (last day)' },
-  { name: 'Month', one: 'month', many: 'months', range: '1-12, JAN-DEC', example: '*, 1,7, JAN', words: monthWords, base: 1 },
-  { name: 'Day of week', one: 'day of the week', many: 'days', range: '0-7, SUN-SAT', example: '1-5, MON, 5L (last Friday)', words: dayWords, base: 0 },
+  {
+    name: 'Month',
+    one: 'month',
+    many: 'months',
+    range: '1-12, JAN-DEC',
+    example: '*, 1,7, JAN',
+    words: monthWords,
+    base: 1,
+  },
+  {
+    name: 'Day of week',
+    one: 'day of the week',
+    many: 'days',
+    range: '0-7, SUN-SAT',
+    example: '1-5, MON, 5L (last Friday)',
+    words: dayWords,
+    base: 0,
+  },
 ]
 
 /** The fields a line of this many parts has: six parts begin with seconds. */

@@ -37,7 +37,12 @@ export class PreviewState {
 
   async #ask(address: string, body: string, signal: AbortSignal): Promise<void> {
     try {
-      const response = await fetch(address, { method: 'POST', body, signal, headers: { 'content-type': 'application/json' } })
+      const response = await fetch(address, {
+        method: 'POST',
+        body,
+        signal,
+        headers: { 'content-type': 'application/json' },
+      })
       if (!response.ok) throw new Error(`status ${response.status}`)
       this.#take((await response.json()) as PreviewAnswer)
     } catch {

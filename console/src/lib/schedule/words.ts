@@ -20,7 +20,11 @@ export function scheduleWords(schedule: Schedule | null): { text: string; isCode
     case 'minute':
       return words(sentence.count === 1 ? 'every minute' : `every ${sentence.count} min`)
     case 'hour':
-      return words(sentence.count === 1 ? `every hour at :${String(sentence.minute).padStart(2, '0')}` : `every ${sentence.count} h`)
+      return words(
+        sentence.count === 1
+          ? `every hour at :${String(sentence.minute).padStart(2, '0')}`
+          : `every ${sentence.count} h`,
+      )
     case 'day':
       return words(`every day at ${sentence.time}`)
     case 'weekday':
@@ -28,6 +32,8 @@ export function scheduleWords(schedule: Schedule | null): { text: string; isCode
     case 'week':
       return words(`${sentence.weekdays.map((day) => weekdayNames[day]).join(', ')} at ${sentence.time}`)
     case 'month':
-      return words(`${sentence.monthDay === 'last' ? 'last day' : `day ${sentence.monthDay}`} of the month at ${sentence.time}`)
+      return words(
+        `${sentence.monthDay === 'last' ? 'last day' : `day ${sentence.monthDay}`} of the month at ${sentence.time}`,
+      )
   }
 }

@@ -9,12 +9,16 @@ async function* events(...types: string[]) {
 }
 
 const read = async (...types: string[]) =>
-  (await new Response(summariseEvents(() => events(...types), never)).text()).split('\n').filter((line) => line.startsWith('data:'))
+  (await new Response(summariseEvents(() => events(...types), never)).text())
+    .split('\n')
+    .filter((line) => line.startsWith('data:'))
 
 describe('summariseEvents', () => {
   it('tells a burst in one message', async () => {
     const burst = Array.from({ length: 500 }, () => 'run.created')
-    expect(await read(...burst, 'run.succeeded', 'job.paused', 'stream.reset')).toEqual(['data: {"created":500,"changed":3}'])
+    expect(await read(...burst, 'run.succeeded', 'job.paused', 'stream.reset')).toEqual([
+      'data: {"created":500,"changed":3}',
+    ])
   })
 
   it('says nothing about what concerns no list', async () => {

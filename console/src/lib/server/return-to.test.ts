@@ -1,12 +1,12 @@
-import { describe, expect, it } from 'vitest';
-import { safeReturnTo } from './return-to.ts';
+import { describe, expect, it } from 'vitest'
+import { safeReturnTo } from './return-to.ts'
 
-const origin = 'https://console.example';
+const origin = 'https://console.example'
 
 describe('safeReturnTo', () => {
   it.each(['/', '/acme/billing/runs?status=failed#top', '/a/%2F%2Fevil.example'])('keeps %s', (path) => {
-    expect(safeReturnTo(path, origin)).toBe(path);
-  });
+    expect(safeReturnTo(path, origin)).toBe(path)
+  })
 
   it.each([
     'https://evil.example',
@@ -25,11 +25,11 @@ describe('safeReturnTo', () => {
     'evil.example',
     '',
   ])('sends %j home', (value) => {
-    expect(safeReturnTo(value, origin)).toBe('/');
-  });
+    expect(safeReturnTo(value, origin)).toBe('/')
+  })
 
   it('sends a missing value home', () => {
-    expect(safeReturnTo(null, origin)).toBe('/');
-    expect(safeReturnTo(undefined, origin)).toBe('/');
-  });
-});
+    expect(safeReturnTo(null, origin)).toBe('/')
+    expect(safeReturnTo(undefined, origin)).toBe('/')
+  })
+})

@@ -10,7 +10,9 @@ export function runFilter(params: URLSearchParams, now: number) {
   const { range, preset } = readRange(params, now)
   const source = params.get('source') ?? ''
   return {
-    status: listParam(params.get('status')).filter((status): status is RunStatus => runStatuses.includes(status as RunStatus)),
+    status: listParam(params.get('status')).filter((status): status is RunStatus =>
+      runStatuses.includes(status as RunStatus),
+    ),
     jobId: params.get('job') ?? undefined,
     queue: params.get('queue') ?? undefined,
     source: sources.find((known) => known === source),

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { durationWords, parseIsoDuration, toIsoDuration } from './duration.ts';
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { durationWords, parseIsoDuration, toIsoDuration } from './duration.ts'
 
 describe('durationWords', () => {
   it.each([
@@ -20,9 +20,9 @@ describe('durationWords', () => {
     [900_000_000, '10 d'],
     [-1_240, '1.24 s'],
   ])('%d ms is %s', (milliseconds, words) => {
-    expect(durationWords(milliseconds)).toBe(words);
-  });
-});
+    expect(durationWords(milliseconds)).toBe(words)
+  })
+})
 
 describe('ISO-8601 durations', () => {
   it.each([
@@ -32,18 +32,18 @@ describe('ISO-8601 durations', () => {
     ['P1DT2H', 93_600_000],
     ['P2W', 1_209_600_000],
   ])('%s is %d ms', (text, milliseconds) => {
-    expect(parseIsoDuration(text)).toBe(milliseconds);
-  });
+    expect(parseIsoDuration(text)).toBe(milliseconds)
+  })
 
   it.each(['', 'P', 'PT', 'P1M', '30', 'PT-1S', '30s', 'P1DT', 'pt1s'])('%j is not an exact duration', (text) => {
-    expect(parseIsoDuration(text)).toBeUndefined();
-  });
+    expect(parseIsoDuration(text)).toBeUndefined()
+  })
 
   it('come back as they were written', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10_000_000_000 }), (milliseconds) => {
-        expect(parseIsoDuration(toIsoDuration(milliseconds))).toBeCloseTo(milliseconds, 3);
+        expect(parseIsoDuration(toIsoDuration(milliseconds))).toBeCloseTo(milliseconds, 3)
       }),
-    );
-  });
-});
+    )
+  })
+})

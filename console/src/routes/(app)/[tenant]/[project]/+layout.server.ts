@@ -6,10 +6,14 @@ import type { LayoutServerLoad } from './$types'
 const day = 86_400_000
 
 export const load: LayoutServerLoad = async ({ locals, cookies, depends }) => {
-  depends('meridian:runs')
+  depends('meridian:overview')
   const { tenant, project, sdk } = opened(locals)
   cookies.set(projectCookie, `${tenant.slug}/${project.slug}`, { ...cookieBase, maxAge: 365 * 86_400 })
-  const stats = await sdk.stats.runs({ from: new Date(locals.now - day).toISOString(), to: new Date(locals.now).toISOString(), buckets: 1 })
+  const stats = await sdk.stats.runs({
+    from: new Date(locals.now - day).toISOString(),
+    to: new Date(locals.now).toISOString(),
+    buckets: 1,
+  })
   const { failed = 0, expired = 0 } = stats.buckets[0]?.counts ?? {}
   return {
     me: locals.me,

@@ -8,7 +8,7 @@ const day = 24 * 60 * minute
 const iso = (at: number) => new Date(at).toISOString()
 
 export const load: PageServerLoad = async ({ locals, depends }) => {
-  depends('meridian:runs')
+  depends('meridian:overview')
   const { sdk } = opened(locals)
   // Slices are counted in whole minutes, so the band is drawn around one.
   const now = Math.floor(locals.now / minute) * minute
@@ -28,7 +28,10 @@ export const load: PageServerLoad = async ({ locals, depends }) => {
     upcoming,
     failures: groupFailures(failures.data),
     hasMoreFailures: failures.nextCursor !== null,
-    names: await jobNames(sdk, failures.data.map((run) => run.jobId)),
+    names: await jobNames(
+      sdk,
+      failures.data.map((run) => run.jobId),
+    ),
     paused: paused.data,
     jobs: jobs.data,
     stuckQueues: queues.data.filter((queue) => queue.pausedAt !== null),

@@ -11,15 +11,17 @@ export const load: PageServerLoad = async ({ locals, url, depends }) => {
   const params = url.searchParams
   const state = params.get('state')
   const [jobs, queues] = await Promise.all([
-    sdk.jobs.list({
-      limit: pageSize,
-      include: ['recent'],
-      search: params.get('q') || undefined,
-      state: state === 'active' || state === 'paused' ? state : undefined,
-      tag: params.get('tag') ?? undefined,
-      queue: params.get('queue') ?? undefined,
-      cursor: params.get('cursor') ?? undefined,
-    }).page(),
+    sdk.jobs
+      .list({
+        limit: pageSize,
+        include: ['recent'],
+        search: params.get('q') || undefined,
+        state: state === 'active' || state === 'paused' ? state : undefined,
+        tag: params.get('tag') ?? undefined,
+        queue: params.get('queue') ?? undefined,
+        cursor: params.get('cursor') ?? undefined,
+      })
+      .page(),
     sdk.queues.list({ limit: 100 }).page(),
   ])
   return { jobs: jobs.data, nextCursor: jobs.nextCursor, queues: queues.data.map(({ name }) => name) }

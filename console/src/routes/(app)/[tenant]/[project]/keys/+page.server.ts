@@ -7,7 +7,9 @@ import type { Actions, PageServerLoad } from './$types'
 const day = 86_400_000
 
 export const load: PageServerLoad = async ({ locals, url }) => {
-  const keys = await opened(locals).sdk.keys.list({ limit: 100, cursor: url.searchParams.get('cursor') ?? undefined }).page()
+  const keys = await opened(locals)
+    .sdk.keys.list({ limit: 100, cursor: url.searchParams.get('cursor') ?? undefined })
+    .page()
   return { keys: keys.data, nextCursor: keys.nextCursor, apiUrl: API_URL.origin }
 }
 

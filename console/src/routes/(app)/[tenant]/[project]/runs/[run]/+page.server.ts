@@ -33,7 +33,8 @@ async function tab<Value>(asked: Promise<Value>): Promise<Tab<Value>> {
   try {
     return { value: await asked }
   } catch (error) {
-    if (!(error instanceof MeridianProblem)) return { problem: { title: 'No answer', detail: 'The API did not answer.', requestId: undefined, errors: [] } }
+    if (!(error instanceof MeridianProblem))
+      return { problem: { title: 'No answer', detail: 'The API did not answer.', requestId: undefined, errors: [] } }
     return error.status === 404 ? { missing: true } : { problem: toView(error) }
   }
 }
@@ -48,11 +49,14 @@ async function absent<Value>(asked: Promise<Value>): Promise<Value | undefined> 
 }
 
 export const actions = {
-  cancel: async ({ locals, params }) => act(async () => ({ status: (await opened(locals).sdk.runs.cancel(params.run)).status })),
+  cancel: async ({ locals, params }) =>
+    act(async () => ({ status: (await opened(locals).sdk.runs.cancel(params.run)).status })),
   replay: async ({ locals, params, request, url }) => {
     const { tenant, project, sdk } = opened(locals)
     const form = await request.formData()
-    const run = await act(() => sdk.runs.replay(params.run, form.has('body') ? { body: bodyOf(textOf(form, 'body')) } : {}))
+    const run = await act(() =>
+      sdk.runs.replay(params.run, form.has('body') ? { body: bodyOf(textOf(form, 'body')) } : {}),
+    )
     if (!('id' in run)) return run
     const query = new URLSearchParams(url.search)
     query.delete('/replay')

@@ -9,6 +9,15 @@ const pageSize = 200
 export const GET: RequestHandler = async ({ locals, url }) => {
   const { sdk } = opened(locals)
   const cursor = url.searchParams.get('cursor') ?? undefined
-  const { data, nextCursor } = await sdk.runs.list({ ...runFilter(url.searchParams, locals.now), limit: pageSize, cursor }).page()
-  return Response.json({ runs: data, nextCursor, names: await jobNames(sdk, data.map((run) => run.jobId)) })
+  const { data, nextCursor } = await sdk.runs
+    .list({ ...runFilter(url.searchParams, locals.now), limit: pageSize, cursor })
+    .page()
+  return Response.json({
+    runs: data,
+    nextCursor,
+    names: await jobNames(
+      sdk,
+      data.map((run) => run.jobId),
+    ),
+  })
 }

@@ -6,6 +6,9 @@ const stripRuns = 30
 export const load: LayoutServerLoad = async ({ locals, params, depends }) => {
   depends('meridian:runs')
   const { sdk } = opened(locals)
-  const [job, runs] = await Promise.all([sdk.jobs.get(params.job), sdk.runs.list({ jobId: params.job, limit: stripRuns }).page()])
+  const [job, runs] = await Promise.all([
+    sdk.jobs.get(params.job),
+    sdk.runs.list({ jobId: params.job, limit: stripRuns }).page(),
+  ])
   return { job, runs: runs.data, hasMoreRuns: runs.nextCursor !== null }
 }

@@ -8,11 +8,14 @@ export const actions = {
     const reason = textOf(await request.formData(), 'reason') || null
     return act(async () => ({ version: (await opened(locals).sdk.jobs.pause(params.job, { reason })).version }))
   },
-  resume: async ({ locals, params }) => act(async () => ({ version: (await opened(locals).sdk.jobs.resume(params.job)).version })),
+  resume: async ({ locals, params }) =>
+    act(async () => ({ version: (await opened(locals).sdk.jobs.resume(params.job)).version })),
   run: async ({ locals, params, request }) => {
     const { tenant, project, sdk } = opened(locals)
     const form = await request.formData()
-    const run = await act(() => sdk.jobs.run(params.job, form.has('body') ? { body: JSON.parse(textOf(form, 'body')) as unknown } : {}))
+    const run = await act(() =>
+      sdk.jobs.run(params.job, form.has('body') ? { body: JSON.parse(textOf(form, 'body')) as unknown } : {}),
+    )
     if (!('id' in run)) return run
     redirect(303, `/${tenant.slug}/${project.slug}/runs/${run.id}`)
   },

@@ -9,11 +9,13 @@ export const load: PageServerLoad = async ({ locals, params, parent, depends }) 
   const { job } = await parent()
   const [preview, ledger] = await Promise.all([
     job.schedule ? sdk.schedules.preview({ schedule: job.schedule, count: 10 }) : undefined,
-    sdk.jobs.occurrences(params.job, {
-      from: new Date(locals.now - 7 * day).toISOString(),
-      to: new Date(locals.now + day).toISOString(),
-      limit: 200,
-    }).page(),
+    sdk.jobs
+      .occurrences(params.job, {
+        from: new Date(locals.now - 7 * day).toISOString(),
+        to: new Date(locals.now + day).toISOString(),
+        limit: 200,
+      })
+      .page(),
   ])
   return { preview, ledger: ledger.data.toReversed(), hasMore: ledger.nextCursor !== null }
 }
