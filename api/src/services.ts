@@ -22,6 +22,8 @@ export interface RunningServices extends Services {
   close(): Promise<void>
 }
 
+const resumeTransactionsMax = 200_000
+
 // A Redis that is away or frozen must cost a request next to nothing: fail at once, or after this.
 const redisTimeoutMs = 250
 
@@ -45,6 +47,7 @@ export async function createServices(config: Config, log: Log): Promise<RunningS
     openReader: () => openRedis(config.redisUrl, log, {}),
     log,
     streamsPerTenant: config.streamsPerTenant,
+    resumeTransactionsMax,
   })
   const windowSeconds = config.rateLimitSeconds
   const limits = {

@@ -42,8 +42,6 @@ const pollAwayMs = 1_000
 const pollHealthyMs = 15_000
 const readBatch = 500
 const blockMs = 5_000
-/** A reader that was away longer than this many transactions reloads instead: reading on would cost everybody. */
-const resumeTransactionsMax = 200_000
 
 const parse = (position: string): Position => {
   const [xid = '0', seq = '0'] = position.split('-')
@@ -57,13 +55,20 @@ export interface EventHubOptions {
   openReader(): Redis
   log: Log
   streamsPerTenant: number
+  /** A reader that was away for more transactions than this reloads instead: reading on would cost everybody. */
+  resumeTransactionsMax: number
 }
 
 /**
  * Hands live events to the streams of this process: read once from Redis, whoever listens; from Postgres to catch up,
  * every second while Redis is away, and now and then to be certain.
  */
-export function createEventHub({ openReader, log, streamsPerTenant }: EventHubOptions): EventHub {
+export function createEventHub({
+  openReader,
+  log,
+  streamsPerTenant,
+  resumeTransactionsMax,
+}: EventHubOptions): EventHub {
   const rooms = new Map<string, Set<Seat>>()
   const seats = new Map<Subscriber, Seat>()
   let reader: Redis | null = null

@@ -78,12 +78,15 @@ export function countKeys(value: unknown, depth: number): number {
   return keys
 }
 
-/** Where the parser stopped. Its own message may quote the body, so only the position is taken from it. */
+/** What the parser stumbled over. Its own message may quote the body, so only a character or the place is taken from it. */
 function explain(error: unknown, text: string): string {
   if (text.trim() === '') return 'it is empty.'
-  const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined
-  if (position === undefined) return 'it ends too early.'
-  const before = text.slice(0, Number(position))
+  const message = error instanceof Error ? error.message : ''
+  const token = /^Unexpected token '(.)'/u.exec(message)?.[1]
+  if (token !== undefined) return `unexpected ${JSON.stringify(token)}.`
+  const position = Number(/at position (\d+)/.exec(message)?.[1] ?? text.length)
+  if (position >= text.length) return 'it ends too early.'
+  const before = text.slice(0, position)
   const line = before.split('\n').length
   return `unexpected character at line ${line}, column ${before.length - before.lastIndexOf('\n')}.`
 }
