@@ -7,7 +7,7 @@ import type { BodyStore } from '../object/store.ts'
 import { decodeRequest } from './request-codec.ts'
 import { decodeResponse, type StoredResponse } from './response-codec.ts'
 import { isFinal, type Run } from './run.ts'
-import { selectRun } from './select.ts'
+import { clockSlack, selectRun } from './select.ts'
 
 /** The run as it stands now. Throws `not-found`, for another tenant's run too. */
 export const getRun = (ctx: Ctx, id: Uuid): Promise<Run> => {
@@ -18,7 +18,7 @@ export const getRun = (ctx: Ctx, id: Uuid): Promise<Run> => {
 /** The same inside a verb that has checked its own scope. */
 export async function readRun(tx: Tx, id: Uuid): Promise<Run> {
   const run = await selectRun(tx.client, tx.tenantId, tx.projectId, id)
-  if (run === undefined) throw notFound('run')
+  if (run === null) throw notFound('run')
   return run
 }
 
@@ -48,7 +48,7 @@ export const listAttempts = (ctx: Ctx, id: Uuid): Promise<Attempt[]> => {
       tx.client,
       'list_attempts',
       `select attempt, fence, due_at, started_at, ended_at, duration_ms, http_status, error, retry_at from attempts
-       where tenant_id = $1 and run_id = $2 and ended_at >= $3 order by attempt, ended_at`,
+       where tenant_id = $1 and run_id = $2 and ended_at >= $3::timestamptz - ${clockSlack} order by attempt, ended_at`,
       [tx.tenantId, id, run.createdAt],
     )
     const attempts = rows.map(
@@ -80,8 +80,9 @@ export interface RequestView {
 }
 
 /** What is, or was, sent to the target. Needs `payloads:read`. */
-export const getRunRequest = (ctx: Ctx, id: Uuid): Promise<RequestView> => {
+export const getRunRequest = async (ctx: Ctx, id: Uuid): Promise<RequestView> => {
   requireScope(ctx, 'payloads:read')
+  await ctx.keyRing.load(ctx.tenantId)
   return withRead(ctx, async (tx) => {
     const { method, url, headers, timeoutMs, body } = decodeRequest(await readRequest(tx, id))
     return { method, url, headers, timeoutMs, ...bodyText(body) }
@@ -90,7 +91,7 @@ export const getRunRequest = (ctx: Ctx, id: Uuid): Promise<RequestView> => {
 
 type InputRow = [Uuid | null, number | null, Buffer | null, Buffer | null]
 
-/** The encoded request of a run: its own, or that of the job's version. */
+/** The encoded request of a run: its own, or that of the job's version. Call `keyRing.load` before the transaction. */
 export async function readRequest(tx: Tx, id: Uuid): Promise<Buffer> {
   const rows = await runNamed<InputRow>(
     tx.client,
@@ -132,9 +133,9 @@ async function readResponse(tx: Tx, id: Uuid, attempt: number | undefined): Prom
     ended ? 'run_response' : 'attempt_response',
     ended
       ? `select response, response_object, http_status from runs
-         where tenant_id = $1 and project_id = $2 and id = $3 and ended_at >= $4 and ($5::int is null or true)`
+         where tenant_id = $1 and project_id = $2 and id = $3 and ended_at >= $4::timestamptz - ${clockSlack} and ($5::int is null or true)`
       : `select response, response_object, http_status from attempts
-         where tenant_id = $1 and ($2::uuid is not null) and run_id = $3 and ended_at >= $4 and ($5::int is null or attempt = $5)
+         where tenant_id = $1 and ($2::uuid is not null) and run_id = $3 and ended_at >= $4::timestamptz - ${clockSlack} and ($5::int is null or attempt = $5)
          order by attempt desc limit 1`,
     [tx.tenantId, tx.projectId, id, run.createdAt, attempt ?? null],
   )
@@ -146,8 +147,9 @@ async function readResponse(tx: Tx, id: Uuid, attempt: number | undefined): Prom
 }
 
 /** What the target answered: at the run's end, or at an earlier attempt. Null when it answered nothing. Needs `payloads:read`. */
-export const getRunResponse = (ctx: Ctx, id: Uuid, attempt?: number): Promise<ResponseView | null> => {
+export const getRunResponse = async (ctx: Ctx, id: Uuid, attempt?: number): Promise<ResponseView | null> => {
   requireScope(ctx, 'payloads:read')
+  await ctx.keyRing.load(ctx.tenantId)
   return withRead(ctx, async (tx) => {
     const kept = await readResponse(tx, id, attempt)
     if (kept === null) return null
@@ -168,6 +170,7 @@ export async function getRunResponseBody(
   attempt?: number,
 ): Promise<{ body: Buffer; contentType: string }> {
   requireScope(ctx, 'payloads:read')
+  await ctx.keyRing.load(ctx.tenantId)
   const kept = await withRead(ctx, (tx) => readResponse(tx, id, attempt))
   if (kept === null || kept.response === null) throw notFound('response')
   const contentType = [kept.response.headers['content-type']].flat()[0] ?? 'application/octet-stream'

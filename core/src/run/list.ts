@@ -16,9 +16,9 @@ export interface RunFilter {
   createdTo?: Date | undefined
 }
 
-/** The smallest UUIDv7 of an instant: ids carry their creation time, so a time range is an id range. */
+/** The smallest UUIDv7 of an instant: ids carry their creation time in 48 bits, so a time range is an id range. */
 const firstIdAt = (instant: Date): Uuid => {
-  const hex = instant.getTime().toString(16).padStart(12, '0')
+  const hex = Math.min(Math.max(instant.getTime(), 0), 2 ** 48 - 1).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -43,9 +43,9 @@ export const listRuns = (ctx: Ctx, filter: RunFilter, page: PageRequest): Promis
       filter.source === undefined ? null : runSources.indexOf(filter.source),
     ]
     const { name, driver, extra } = chooseDriver(filter)
-    const runs = await selectRuns(tx.client, `list_runs_${name}`, driver, [...values, ...extra])
-    // A run may have moved on between the driver's tables; the page says what it is now.
-    return toPage(runs, page.limit)
+    const picked = await selectRuns(tx.client, `list_runs_${name}`, driver, [...values, ...extra])
+    const { items, nextCursor } = toPage(picked, page.limit)
+    return { items: items.flatMap(({ run }) => (run === null ? [] : [run])), nextCursor }
   })
 }
 

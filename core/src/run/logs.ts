@@ -1,10 +1,12 @@
 import { requireScope } from '../access/scope.ts'
-import { type Pool, runNamed } from '../db/client.ts'
+import { arrayLiteral, isUnavailable, type Pool, runNamed } from '../db/client.ts'
 import { type Ctx, withRead, withTx } from '../db/context.ts'
+import { AppError } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
 import { decodeCursor, type Page, type PageRequest, toPage } from '../kernel/page.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { readRun } from './get.ts'
+import { clockSlack } from './select.ts'
 
 export const logLineLevels = ['debug', 'info', 'warn', 'error'] as const
 export type LogLineLevel = (typeof logLineLevels)[number]
@@ -21,15 +23,16 @@ type LogRow = [Uuid, Date, number, LogLineLevel, Buffer]
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 /** A run's log, oldest first. Needs `payloads:read`: a line may quote what was sent. */
-export const listRunLogs = (ctx: Ctx, runId: Uuid, page: PageRequest): Promise<Page<RunLogLine>> => {
+export const listRunLogs = async (ctx: Ctx, runId: Uuid, page: PageRequest): Promise<Page<RunLogLine>> => {
   requireScope(ctx, 'payloads:read')
+  await ctx.keyRing.load(ctx.tenantId)
   return withRead(ctx, async (tx) => {
     const run = await readRun(tx, runId)
     const rows = await runNamed<LogRow>(
       tx.client,
       'list_run_logs',
       `select id, at, attempt, level, message from run_logs
-       where tenant_id = $1 and run_id = $2 and at >= $3 and id > $4 order by id limit $5`,
+       where tenant_id = $1 and run_id = $2 and at >= $3::timestamptz - ${clockSlack} and id > $4 order by id limit $5`,
       [tx.tenantId, runId, run.createdAt, page.cursor === undefined ? firstId : decodeCursor(page.cursor), page.limit + 1],
     )
     const lines = await Promise.all(
@@ -48,8 +51,9 @@ export interface NewLogLine {
 }
 
 /** Adds lines to a run's log, from the target or its worker. Throws `not-found`. */
-export const appendRunLog = (ctx: Ctx, runId: Uuid, lines: NewLogLine[]): Promise<RunLogLine[]> => {
+export const appendRunLog = async (ctx: Ctx, runId: Uuid, lines: NewLogLine[]): Promise<RunLogLine[]> => {
   requireScope(ctx, 'runs:write')
+  await ctx.keyRing.load(ctx.tenantId)
   return withTx(ctx, async (tx) => {
     const run = await readRun(tx, runId)
     const written = lines.map((line) => ({
@@ -76,10 +80,23 @@ export interface ExecutorLogLine {
   message: string
 }
 
-/** The executor's own lines: what went wrong with an attempt, in words. */
+/**
+ * The executor's own lines: what went wrong with an attempt, in words. A line that can't be sealed, because its tenant's
+ * keys were destroyed, is left out: it must not hold up the others.
+ */
 export async function writeExecutorLogs(pool: Pool, keyRing: KeyRing, lines: ExecutorLogLine[]): Promise<void> {
-  const ids = lines.map((line) => uuidv7(line.atMs))
-  const sealed = await Promise.all(lines.map((line, index) => keyRing.seal(line.tenantId, ids[index] ?? '', Buffer.from(line.message))))
+  const sealed = await Promise.all(
+    lines.map(async (line) => {
+      const id = uuidv7(line.atMs)
+      try {
+        return { ...line, id, bytes: await keyRing.seal(line.tenantId, id, Buffer.from(line.message)) }
+      } catch (error) {
+        if (isUnavailable(error) || error instanceof AppError) throw error
+        return null
+      }
+    }),
+  )
+  const rows = sealed.filter((row) => row !== null)
   await runNamed(
     pool,
     'write_executor_logs',
@@ -87,13 +104,13 @@ export async function writeExecutorLogs(pool: Pool, keyRing: KeyRing, lines: Exe
      select t, r, to_timestamp(a / 1000), i, n, l, decode(m, 'base64')
      from unnest($1::uuid[], $2::uuid[], $3::float8[], $4::uuid[], $5::smallint[], $6::text[], $7::text[]) u(t, r, a, i, n, l, m)`,
     [
-      lines.map((line) => line.tenantId),
-      lines.map((line) => line.runId),
-      lines.map((line) => line.atMs),
-      ids,
-      lines.map((line) => line.attempt),
-      lines.map((line) => line.level),
-      sealed.map((bytes) => bytes.toString('base64')),
+      arrayLiteral(rows.map((row) => row.tenantId)),
+      arrayLiteral(rows.map((row) => row.runId)),
+      arrayLiteral(rows.map((row) => row.atMs)),
+      arrayLiteral(rows.map((row) => row.id)),
+      arrayLiteral(rows.map((row) => row.attempt)),
+      arrayLiteral(rows.map((row) => row.level)),
+      arrayLiteral(rows.map((row) => row.bytes.toString('base64'))),
     ],
   )
 }

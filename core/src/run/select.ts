@@ -3,6 +3,9 @@ import { runNamed } from '../db/client.ts'
 import { type Uuid, uuidTimeMs } from '../kernel/ids.ts'
 import { type Run, type RunStatus, runSources, statusOf } from './run.ts'
 
+/** Partitions are looked for by time; a new primary's clock may stand behind the old one's. */
+export const clockSlack = "interval '1 day'"
+
 // A run lives in exactly one of five tables; one statement, so one snapshot, sees it in exactly one place.
 const openColumns = (alias: string): string => `${alias}.attempt, ${alias}.attempts_max, ${alias}.fence, ${alias}.due_at`
 
@@ -37,24 +40,30 @@ type FactRow = [
   ...Place, Date | null, ...Place, ...Place, Date,
 ]
 
+/** A run that was picked. Null: it ended so long ago that its history is gone, while what it was is still kept. */
+interface Picked {
+  id: Uuid
+  run: Run | null
+}
+
 /**
  * The runs that a driver statement picks, newest first, each with where it stands now. `driver` selects a column
  * `id` and may use $1 (tenant), $2 (project) and further values from $3 on.
  */
-export async function selectRuns(client: PoolClient, name: string, driver: string, values: unknown[]): Promise<Run[]> {
-  const everywhere = facts({ inputs: 'true', runs: 'r.ended_at >= i.created_at' })
+export async function selectRuns(client: PoolClient, name: string, driver: string, values: unknown[]): Promise<Picked[]> {
+  const everywhere = facts({ inputs: 'true', runs: `r.ended_at >= i.created_at - ${clockSlack}` })
   const rows = await runNamed<FactRow>(client, name, `with page as materialized (${driver}) ${everywhere}`, values)
-  return rows.map(toRun)
+  return rows.map((row) => ({ id: row[0], run: toRun(row) }))
 }
 
 const dayMs = 86_400_000
 const nearWeeks = facts({ inputs: 'i.keep_week = $4', runs: 'r.ended_at >= $5 and r.ended_at < $6' })
 
 /**
- * One run by its id, or undefined. Most runs are due in the week of their creation and end within another, so those
+ * One run by its id, or null. Most runs are due in the week of their creation and end within another, so those
  * partitions are asked first; only for the others all are.
  */
-export async function selectRun(client: PoolClient, tenantId: Uuid, projectId: Uuid, id: Uuid): Promise<Run | undefined> {
+export async function selectRun(client: PoolClient, tenantId: Uuid, projectId: Uuid, id: Uuid): Promise<Run | null> {
   const createdMs = uuidTimeMs(id)
   const near = await runNamed<FactRow>(client, 'get_run_near', `with page as (select $3::uuid as id) ${nearWeeks}`, [
     tenantId,
@@ -64,9 +73,11 @@ export async function selectRun(client: PoolClient, tenantId: Uuid, projectId: U
     new Date(createdMs - dayMs),
     new Date(createdMs + 7 * dayMs),
   ])
-  if (near[0] !== undefined && isPlaced(near[0])) return toRun(near[0])
-  const [run] = await selectRuns(client, 'get_run', 'select $3::uuid as id', [tenantId, projectId, id])
-  return run
+  // When it does not say where the run stands, its end lies in a week that was not asked.
+  const run = near[0] === undefined ? null : toRun(near[0])
+  if (run !== null) return run
+  const [picked] = await selectRuns(client, 'get_run', 'select $3::uuid as id', [tenantId, projectId, id])
+  return picked?.run ?? null
 }
 
 /** The Monday (UTC) of an instant's week, as partitions are named. */
@@ -76,10 +87,7 @@ function weekOf(ms: number): string {
   return date.toISOString().slice(0, 10)
 }
 
-/** Whether the row says where the run stands; if not, its end lies in a week that was not asked. */
-const isPlaced = (row: FactRow): boolean => [row[12], row[20], row[25], row[29]].some((attempt) => attempt !== null)
-
-function toRun(row: FactRow): Run {
+function toRun(row: FactRow): Run | null {
   const [id, projectId, jobId, jobVersion, queueId, queueName, source, priority, createdAt, nominalAt, replayOf] = row
   const base = {
     id, projectId, jobId, jobVersion, queueId, queueName, priority, createdAt, nominalAt, replayOf,
@@ -98,6 +106,7 @@ function toRun(row: FactRow): Run {
   const since = row[24]
   const ready = row.slice(25, 29) as Place
   const due = row.slice(29, 33) as Place
+  if (held[0] === null && ready[0] === null && due[0] === null) return null
   const [status, place]: [RunStatus, Place] =
     held[0] !== null ? [statusOf(state ?? 2), held] : ready[0] !== null ? ['ready', ready] : ['scheduled', due]
   const started = status === 'running' ? since : null

@@ -54,6 +54,7 @@ async function readJob(tx: Tx, jobId: Uuid): Promise<JobRow> {
  */
 export async function prepareReplay(ctx: Ctx, id: Uuid, options: StartOptions): Promise<IntakeRow> {
   requireScope(ctx, 'runs:write')
+  await ctx.keyRing.load(ctx.tenantId)
   const { run, encoded } = await withRead(ctx, async (tx) => ({ run: await readRun(tx, id), encoded: await readRequest(tx, id) }))
   if (run.finishedAt === null) {
     throw new AppError('conflict', `The run has not ended: it is ${run.status}. Cancel it first, or wait.`, { current: { status: run.status } })
