@@ -10,6 +10,8 @@ export interface CommandOptions {
   user?: { uid: number; gid: number }
   /** Gets the output as it comes, beside its being collected. */
   logFile?: string
+  /** Gets the pid, which leads a process group, as soon as there is one. */
+  onStart?: (pid: number) => void
   /** The command is killed when it takes longer. */
   timeoutMs?: number
 }
@@ -46,7 +48,10 @@ export function runCommand(
       ...options.user,
     })
     const group = child.pid
-    if (group !== undefined) running.add(group)
+    if (group !== undefined) {
+      running.add(group)
+      options.onStart?.(group)
+    }
     let stdout = ''
     let output = ''
     const take = (text: string): void => {

@@ -14,6 +14,8 @@ export interface SuiteContext {
   services: Record<string, string>
   /** Starts the whole product, the first time it is asked for, and returns the environment that leads to it. */
   product: () => Promise<Record<string, string>>
+  /** Is told of every process a suite starts, so that the next run can end it if this one is killed. */
+  onStart: (name: string, pid: number) => void
   /** The path of a Chromium, installed if need be. */
   chromium: () => Promise<string>
 }
@@ -137,7 +139,8 @@ function runTool(
 ): ReturnType<typeof runCommand> {
   const folder = name === 'browser' || name === 'faults' ? 'e2e' : name
   const logFile = context.file('logs', `${name}.log`)
-  return runCommand(program, args, { cwd: join(root, folder), env, logFile, timeoutMs: longestMs })
+  const onStart = (pid: number): void => context.onStart(name, pid)
+  return runCommand(program, args, { cwd: join(root, folder), env, logFile, onStart, timeoutMs: longestMs })
 }
 
 const lastLines = (output: string): string => output.trimEnd().split('\n').slice(-40).join('\n')

@@ -1,9 +1,10 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { findProgram, runCommand } from './command.ts'
 import { type Home, openHome, readJson, remove, writeJson } from './home.ts'
 import { keepPorts } from './ports.ts'
 import { postgresUrls, preparePostgres, removePostgres } from './postgres.ts'
-import { birthOf, isAlive } from './process-record.ts'
+import { birthOf, isAlive, recordProcess } from './process-record.ts'
 import { Processes } from './processes.ts'
 import { Refusal, say, seconds, step } from './progress.ts'
 import { findRedisServer, prepareRedis } from './redis.ts'
@@ -100,8 +101,14 @@ class TestRun {
       services: {
         TEST_POSTGRES_URL: postgresUrls(ports.postgres, secrets.postgres).superuser,
         TEST_REDIS_URL: `redis://127.0.0.1:${ports.redis}`,
+        // What tests make and leave is found here, and ended with the run.
+        TMPDIR: this.#home.folder('tmp'),
       },
       product: () => (this.#product ??= this.#startProduct()),
+      onStart: (name, pid) => {
+        const record = { name: `suite-${name}`, pid, birth: birthOf(pid) ?? '' }
+        recordProcess(this.#home, { ...record, stopSignal: 'SIGTERM', isStore: false })
+      },
       chromium: findChromium,
     }
   }
@@ -118,9 +125,8 @@ class TestRun {
 
   /** Ends everything. The folder stays until the next run: its logs may be wanted. */
   async stop(): Promise<void> {
-    await stopStack(this.#productHome)
+    await stopStacks(this.#home)
     await this.#processes.stop()
-    removePostgres(this.#productHome)
     removePostgres(this.#home)
   }
 }
@@ -129,15 +135,23 @@ class TestRun {
 async function cleanUp(): Promise<void> {
   const folder = openHome().folder('test')
   for (const name of readdirSync(folder)) {
-    const home = openHome(openHome().file('test', name))
+    const home = openHome(join(folder, name))
     const owner = readJson<{ pid: number; birth: string }>(home.file('owner.json'))
     if (owner && isAlive(owner)) continue
-    const product = openHome(home.file('product'))
-    await stopStack(product)
+    await stopStacks(home)
     await stopStack(home)
-    removePostgres(product)
     removePostgres(home)
     remove(home.path)
+  }
+}
+
+/** Ends the stacks that a run or its tests started, and removes their data. */
+async function stopStacks(run: Home): Promise<void> {
+  const made = [run.folder('product'), ...readdirSync(run.folder('tmp')).map((name) => run.file('tmp', name))]
+  for (const path of made.filter((folder) => existsSync(join(folder, 'pids')))) {
+    const home = openHome(path)
+    await stopStack(home)
+    removePostgres(home)
   }
 }
 
