@@ -22,13 +22,13 @@ async function open(options: Partial<SseOptions>, isReading = true) {
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  let heard = ''
+  const heard: string[] = []
   socket.on('error', () => undefined)
-  if (isReading) socket.on('data', (chunk) => void (heard += String(chunk)))
+  if (isReading) socket.on('data', (chunk) => void heard.push(String(chunk)))
   else socket.pause()
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
   const stream = await opened.promise
-  return { stream, socket, heard: () => heard }
+  return { stream, socket, heard: () => heard.join('') }
 }
 
 const elapsed = async (work: Promise<unknown>): Promise<number> => {
