@@ -805,7 +805,7 @@ export type Schedule = {
 } | {
     type: 'every';
     /**
-     * ISO 8601 duration of exact time, such as PT15M
+     * ISO 8601 duration: of exact time, such as PT15M, or of calendar units that keep the wall clock, such as P1D
      */
     every: string;
     /**
@@ -816,6 +816,14 @@ export type Schedule = {
      * IANA time zone name
      */
     timezone?: string;
+    /**
+     * A time that a clock change leaves out: next valid instant (default), skip, or shift by the change
+     */
+    gap?: 'next' | 'skip' | 'shift';
+    /**
+     * A time that a clock change repeats: the first (default), the second, or both
+     */
+    fold?: 'first' | 'second' | 'both';
 } | {
     type: 'at';
     /**
