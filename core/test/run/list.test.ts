@@ -1,0 +1,171 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { createJob } from '../../src/job/create.ts'
+import { acceptRuns, prepareRun } from '../../src/run/accept.ts'
+import { cancelRun } from '../../src/run/cancel.ts'
+import { getRun } from '../../src/run/get.ts'
+import { listRuns, type RunFilter } from '../../src/run/list.ts'
+import { type Run, runSources, runStatuses } from '../../src/run/run.ts'
+import { prepareJobRun, prepareReplay } from '../../src/run/trigger.ts'
+import { createTenant, testCtx } from '../../src/testing/factories.ts'
+import { sampleJob } from '../../src/testing/job-samples.ts'
+import { createStage, type Stage, target } from './stage.ts'
+
+let stage: Stage
+const all: Run[] = []
+beforeAll(async () => {
+  stage = await createStage(inject('postgresUrl'))
+  await fill()
+})
+afterAll(() => stage.db.close())
+
+/** Runs in every state, of two jobs and none, in three queues, from every source. */
+async function fill(): Promise<void> {
+  const [one, other] = [await createJob(stage.ctx, sampleJob()), await createJob(stage.ctx, sampleJob({ queue: 'b' }))]
+  const ids: string[] = []
+  const note = (runs: Run[]): Run[] => {
+    ids.push(...runs.map((run) => run.id))
+    return runs
+  }
+  const begin = async (count: number): Promise<void> => {
+    for (let index = 0; index < count; index++) {
+      const prepared = [
+        await prepareRun(stage.ctx, { target }),
+        await prepareRun(stage.ctx, { target, queue: 'b' }),
+        await prepareJobRun(stage.ctx, one.id, {}),
+        await prepareJobRun(stage.ctx, other.id, {}),
+      ]
+      const results = await acceptRuns(stage.db.app, prepared, false)
+      note(results.map((result) => ('run' in result ? result.run : undefined)).filter((run) => run !== undefined))
+    }
+  }
+  await begin(4)
+  const claimed = await stage.claim(await stage.admit())
+  await stage.end(claimed.slice(0, 6))
+  await stage.end(claimed.slice(6, 11), 'failed')
+  await stage.retry(claimed.slice(11, 13), 3_600_000)
+  for (const run of claimed.slice(13, 15)) await cancelRun(stage.ctx, run.id)
+  const replays = await Promise.all(claimed.slice(0, 3).map((run) => prepareReplay(stage.ctx, run.id, {})))
+  note((await acceptRuns(stage.db.app, replays, false)).map((result) => ('run' in result ? result.run : undefined)).filter((run) => run !== undefined))
+  await begin(1)
+  await stage.admit()
+  await begin(2)
+  note(await stage.accept(...Array.from({ length: 3 }, () => ({ dueAt: new Date(Date.now() + 86_400_000), queue: 'c' }))))
+  // The rules that end a run as expired come later; the list knows the state already.
+  const last = (await stage.claim(await stage.admit({ capacity: 9 }))).slice(0, 1)
+  await stage.end(last, 'failed')
+  await stage.db.owner.query('update runs set state = 7 where id = any($1)', [last.map((run) => run.id)])
+  const stranger = testCtx(stage.db, await createTenant(stage.db))
+  await stage.acceptAs(stranger, {}, {})
+  for (const id of ids) all.push(await getRun(stage.ctx, id))
+  all.sort((a, b) => (a.id < b.id ? 1 : -1))
+}
+
+async function pages(filter: RunFilter, limit: number): Promise<Run[]> {
+  const found: Run[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < 10_000; page++) {
+    const { items, nextCursor } = await listRuns(stage.ctx, filter, { limit, cursor })
+    expect(items.length).toBeLessThanOrEqual(limit)
+    found.push(...items)
+    if (nextCursor === null) return found
+    expect(nextCursor).not.toBe(cursor)
+    cursor = nextCursor
+  }
+  throw new Error('the list does not end')
+}
+
+const expected = ({ status, jobId, queueId, source, createdFrom, createdTo }: RunFilter): string[] =>
+  all
+    .filter((run) => (status === undefined || status.length === 0 || status.includes(run.status)) && (jobId === undefined || run.jobId === jobId)
+      && (queueId === undefined || run.queueId === queueId) && (source === undefined || run.source === source)
+      && (createdFrom === undefined || run.createdAt >= createdFrom) && (createdTo === undefined || run.createdAt < createdTo))
+    .map((run) => run.id)
+
+describe('filters', () => {
+  it('there is a run in every state, so that what follows means something', () => {
+    expect(new Set(all.map((run) => run.status)).size).toBeGreaterThanOrEqual(8)
+    expect(new Set(all.map((run) => run.source))).toEqual(new Set(['api', 'manual', 'replay']))
+  })
+
+  it('without any, all runs of the project come, newest first, as they stand', async () => {
+    expect(await pages({}, 200)).toEqual(all)
+  })
+
+  it('each state by itself', async () => {
+    for (const status of runStatuses) expect((await pages({ status: [status] }, 3)).map((run) => run.id), status).toEqual(expected({ status: [status] }))
+  })
+
+  it('any combination, at any page size', async () => {
+    const optional = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values), { nil: undefined, freq: 2 })
+    const filters = fc.record({
+      status: fc.option(fc.uniqueArray(fc.constantFrom(...runStatuses), { maxLength: 4 }), { nil: undefined, freq: 3 }),
+      jobId: optional([...new Set(all.map((run) => run.jobId).filter((id) => id !== null))]),
+      queueId: optional([...new Set(all.map((run) => run.queueId))]),
+      source: optional(runSources),
+    })
+    await fc.assert(
+      fc.asyncProperty(filters, fc.integer({ min: 1, max: 9 }), async (filter, limit) => {
+        expect((await pages(filter, limit)).map((run) => run.id)).toEqual(expected(filter))
+      }),
+      { numRuns: 120 },
+    )
+  })
+
+  it('a span of time takes its beginning and leaves its end', async () => {
+    const [newest, oldest] = [all[4]?.createdAt, all.at(-5)?.createdAt]
+    for (const filter of [{ createdFrom: oldest }, { createdTo: newest }, { createdFrom: oldest, createdTo: newest }]) {
+      const span = { createdFrom: filter.createdFrom ?? undefined, createdTo: 'createdTo' in filter ? filter.createdTo : undefined }
+      expect((await pages(span, 5)).map((run) => run.id)).toEqual(expected(span))
+    }
+    expect(await pages({ createdFrom: new Date(8.64e15) }, 5)).toEqual([])
+    expect(await pages({ createdTo: new Date(-8.64e15) }, 5)).toEqual([])
+    expect(await pages({ createdFrom: new Date(-8.64e15), createdTo: new Date(8.64e15) }, 200)).toHaveLength(all.length)
+  })
+
+  it('takes runs:read, and a cursor of its own', async () => {
+    const read = async (): Promise<unknown> => listRuns(testCtx(stage.db, stage.tenant, { scopes: ['jobs:read'] }), {}, { limit: 1 })
+    await expect(read()).rejects.toMatchObject({ code: 'forbidden' })
+    for (const cursor of ['x', '', 'AAAA', `${'A'.repeat(22)}=`, '../../etc/passwd']) {
+      await expect(listRuns(stage.ctx, {}, { limit: 1, cursor })).rejects.toMatchObject({ code: 'malformed-request' })
+    }
+  })
+})
+
+describe('paging', () => {
+  it('ten thousand runs of one transaction come exactly once each, in pages of any size, while others are added', async () => {
+    const tenant = await createTenant(stage.db)
+    const ctx = testCtx(stage.db, tenant)
+    await prepareRun(ctx, { target })
+    const rows = await Promise.all(Array.from({ length: 10_000 }, () => prepareRun(ctx, { target, dueAt: new Date(Date.now() + 86_400_000) })))
+    await acceptRuns(stage.db.app, rows, true)
+    const there = rows.map((row) => row.id).toSorted().toReversed()
+    const seen: string[] = []
+    const added = new Set<string>()
+    let cursor: string | undefined
+    for (let page = 0; ; page++) {
+      if (page % 5 === 0) for (const run of await stage.acceptAs(ctx, {}, {})) added.add(run.id)
+      const { items, nextCursor } = await listRuns(ctx, {}, { limit: page < 100 ? 7 : 150 + (page % 50), cursor })
+      seen.push(...items.map((run) => run.id))
+      if (nextCursor === null) break
+      cursor = nextCursor
+    }
+    expect(seen.filter((id) => !added.has(id))).toEqual(there)
+    expect(added.size).toBeGreaterThan(40)
+  })
+
+  it('runs less than a millisecond apart are not lost between pages', async () => {
+    const ctx = testCtx(stage.db, await createTenant(stage.db))
+    const rows = await Promise.all(Array.from({ length: 3 }, () => prepareRun(ctx, { target })))
+    await acceptRuns(stage.db.app, rows, false)
+    await stage.db.owner.query("update inputs set created_at = created_at + (random() * 100)::int * interval '1 microsecond' where tenant_id = $1", [ctx.tenantId])
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await listRuns(ctx, {}, { limit: 1, cursor })
+      seen.push(...page.items.map((run) => run.id))
+      cursor = page.nextCursor ?? undefined
+    } while (cursor !== undefined)
+    expect(seen).toEqual(rows.map((row) => row.id).toSorted().toReversed())
+  })
+})
