@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { claimFile } from './claim.ts'
 import { runCommand } from './command.ts'
-import { readJson, remove, root, writeJson } from './home.ts'
-import { birthOf, isAlive } from './process-record.ts'
+import { remove, root } from './home.ts'
 import { Refusal, step } from './progress.ts'
 
-interface Product {
+/** Something that is built from sources of the checkout. */
+export interface Product {
   name: string
   folder: string
   /** What comes out; it is built again when it is missing. */
@@ -39,21 +40,19 @@ export async function buildConsole(): Promise<void> {
   await build(console)
 }
 
-const cache = join(root, 'node_modules/.cache/meridian')
-
-async function build(product: Product): Promise<void> {
-  const stamp = join(cache, `${product.folder}.sources`)
+/** Builds a product unless it was built from these very sources. Throws with the output when it does not build. */
+export async function build(product: Product, checkout = root): Promise<void> {
+  const folder = join(checkout, product.folder)
+  const stamp = join(checkout, 'node_modules/.cache/meridian', `${product.folder}.sources`)
   const isFresh = (): boolean =>
-    existsSync(join(root, product.folder, product.output)) &&
+    existsSync(join(folder, product.output)) &&
     existsSync(stamp) &&
-    readFileSync(stamp, 'utf8') === digest(product)
+    readFileSync(stamp, 'utf8') === digest(folder, product.sources)
   if (isFresh()) return
-  await alone(product.folder, async () => {
+  await alone(`${stamp}.lock`, async () => {
     if (isFresh()) return
-    const sources = digest(product)
-    const result = await step(`building ${product.name}`, () =>
-      runCommand('pnpm', ['run', 'build'], { cwd: join(root, product.folder) }),
-    )
+    const sources = digest(folder, product.sources)
+    const result = await step(`building ${product.name}`, () => runCommand('pnpm', ['run', 'build'], { cwd: folder }))
     if (!result.ok) throw new Refusal(`${product.name} does not build (${result.ending}):\n${result.output}`)
     mkdirSync(dirname(stamp), { recursive: true })
     writeFileSync(stamp, sources)
@@ -61,24 +60,18 @@ async function build(product: Product): Promise<void> {
 }
 
 /** Changes when any source is added, removed or touched. */
-function digest({ folder, sources }: Product): string {
+function digest(folder: string, sources: string[]): string {
   const hash = createHash('sha256')
-  for (const file of globSync(sources, { cwd: join(root, folder) }).sort()) {
-    const { mtimeMs, size } = statSync(join(root, folder, file))
+  for (const file of globSync(sources, { cwd: folder }).sort()) {
+    const { mtimeMs, size } = statSync(join(folder, file))
     hash.update(`${file} ${mtimeMs} ${size}\n`)
   }
   return hash.digest('hex')
 }
 
 /** Two stacks of one checkout share what is built: only one of them builds at a time. */
-async function alone(name: string, work: () => Promise<void>): Promise<void> {
-  const lock = join(cache, `${name}.lock`)
-  for (;;) {
-    const holder = readJson<{ pid: number; birth: string }>(lock)
-    if (!holder || !isAlive(holder)) break
-    await sleep(200)
-  }
-  writeJson(lock, { pid: process.pid, birth: birthOf(process.pid) })
+async function alone(lock: string, work: () => Promise<void>): Promise<void> {
+  while (claimFile(lock, {})) await sleep(200)
   try {
     await work()
   } finally {

@@ -1,13 +1,11 @@
-import { linkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Claim, claimFile, ownClaim } from './claim.ts'
 import { type Home, readJson, remove, writeJson } from './home.ts'
-import { birthOf, isAlive, signalProcess, sweep } from './process-record.ts'
+import { isAlive, signalProcess, sweep } from './process-record.ts'
 import type { StackUrls } from './stack.ts'
 
 /** The `up` that keeps a home's stack running, as other commands see it. */
-export interface Supervisor {
-  pid: number
-  birth: string
+export interface Supervisor extends Claim {
   ready: boolean
   urls?: StackUrls
   /** Whether the seeded people can sign in: false with an identity provider of somebody else. */
@@ -23,28 +21,12 @@ export function findSupervisor(home: Home): Supervisor | undefined {
 }
 
 /** Makes this process the supervisor of a home; returns the other one when somebody else is. */
-export function becomeSupervisor(home: Home): Supervisor | undefined {
-  for (;;) {
-    // Linking a finished draft either gives the whole file or fails; nobody ever reads half of it.
-    const draft = home.file(`supervisor.${process.pid}.new`)
-    writeJson(draft, { pid: process.pid, birth: birthOf(process.pid) ?? '', ready: false })
-    try {
-      linkSync(draft, fileOf(home))
-      return undefined
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-      const other = findSupervisor(home)
-      if (other) return other
-      remove(fileOf(home))
-    } finally {
-      remove(draft)
-    }
-  }
-}
+export const becomeSupervisor = (home: Home): Supervisor | undefined =>
+  claimFile<Supervisor>(fileOf(home), { ready: false })
 
 /** Says how far this process is as the supervisor. */
-export const tellSupervisor = (home: Home, state: Omit<Supervisor, 'pid' | 'birth'>): void =>
-  writeJson(fileOf(home), { pid: process.pid, birth: birthOf(process.pid) ?? '', ...state })
+export const tellSupervisor = (home: Home, state: Omit<Supervisor, keyof Claim>): void =>
+  writeJson(fileOf(home), { ...ownClaim(), ...state })
 
 /** Ends being the supervisor. */
 export const resignSupervisor = (home: Home): void => remove(fileOf(home))

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Claim, ownClaim } from './claim.ts'
 import { findProgram, runCommand } from './command.ts'
 import { type Home, openHome, readJson, remove, writeJson } from './home.ts'
 import { keepPorts } from './ports.ts'
@@ -77,7 +78,7 @@ class TestRun {
 
   constructor() {
     this.#home = openHome(openHome().file('test', String(process.pid)))
-    writeJson(this.#home.file('owner.json'), { pid: process.pid, birth: birthOf(process.pid) })
+    writeJson(this.#home.file('owner.json'), ownClaim())
     this.#productHome = openHome(this.#home.file('product'))
     this.#processes = new Processes(this.#home)
   }
@@ -136,7 +137,7 @@ async function cleanUp(): Promise<void> {
   const folder = openHome().folder('test')
   for (const name of readdirSync(folder)) {
     const home = openHome(join(folder, name))
-    const owner = readJson<{ pid: number; birth: string }>(home.file('owner.json'))
+    const owner = readJson<Claim>(home.file('owner.json'))
     if (owner && isAlive(owner)) continue
     await stopStacks(home)
     await stopStack(home)
