@@ -14,9 +14,10 @@ export const yamlBytesMax = 1024 * 1024
 export const jsonMediaTypes = ['application/json'] as const
 export const yamlMediaTypes = ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml'] as const
 
+// The connection stays open: the adapter reads on for a moment, so that a client which is still sending gets to read
+// the answer. Closed at once, the rest of the body would turn it into a reset.
 const tooLarge = (bytes: number): HttpError =>
-  // The rest is not read, so the connection can't be used again.
-  new HttpError('payload-too-large', `The body is larger than ${bytes / 1024 / 1024} MB.`, {}, { connection: 'close' })
+  new HttpError('payload-too-large', `The body is larger than ${bytes / 1024 / 1024} MB.`)
 
 /** The whole body, counted while it arrives, with or without a length announced. */
 export function readBody(incoming: IncomingMessage, bytesMax = bodyBytesMax): Promise<Buffer> {
