@@ -8,6 +8,7 @@ import type { EventType, StoredEvent } from './event.ts'
 type EventRow = [string, string, Uuid, Uuid | null, EventType, Uuid | null, Uuid | null, Date, Record<string, unknown> | null]
 
 const columns = 'xid::text, seq::text, tenant_id, project_id, type, subject, job_id, at, data'
+// Ordered by `events.xid`: a bare `xid` would be the text above, and '10' < '9'.
 const settled = 'xid < pg_snapshot_xmin(pg_current_snapshot())'
 
 const toEvent = ([xid, seq, tenantId, projectId, type, subject, jobId, at, data]: EventRow): StoredEvent => ({
@@ -21,20 +22,9 @@ const toEvent = ([xid, seq, tenantId, projectId, type, subject, jobId, at, data]
   data,
 })
 
-/** Where a reader that starts now begins: behind everything that is already told. */
-export async function currentPosition(pool: Pool): Promise<string> {
-  const rows = await runNamed<[string]>(
-    pool,
-    'event_position',
-    "select coalesce((select xid::text || '-' || seq::text from events order by xid desc, seq desc limit 1), '0-0')",
-    [],
-  )
-  return rows[0]?.[0] ?? '0-0'
-}
-
 /** `[xid, seq]` of a position. Throws `malformed-request` for anything else. */
 export function parsePosition(position: string): [string, string] {
-  const match = /^(\d{1,19})-(\d{1,19})$/.exec(position)
+  const match = /^(\d{1,19})-(\d{1,18})$/.exec(position)
   if (match?.[1] === undefined || match[2] === undefined) {
     throw new AppError('malformed-request', 'The event id is not one of ours.', { errors: [{ pointer: '/lastEventId', detail: 'not an event id' }] })
   }
@@ -49,7 +39,7 @@ export async function readEvents(pool: Pool, after: string, limit: number): Prom
   const rows = await runNamed<EventRow>(
     pool,
     'events_after',
-    `select ${columns} from events where (xid, seq) > ($1::xid8, $2::bigint) and ${settled} order by xid, seq limit $3`,
+    `select ${columns} from events where (xid, seq) > ($1::xid8, $2::bigint) and ${settled} order by events.xid, events.seq limit $3`,
     [...parsePosition(after), limit],
   )
   return rows.map(toEvent)
@@ -62,7 +52,7 @@ export const readProjectEvents = (ctx: Ctx, after: string, limit: number): Promi
       tx.client,
       'project_events_after',
       `select ${columns} from events where (xid, seq) > ($1::xid8, $2::bigint) and ${settled}
-        and tenant_id = $3 and project_id = $4 order by xid, seq limit $5`,
+        and tenant_id = $3 and project_id = $4 order by events.xid, events.seq limit $5`,
       [...parsePosition(after), tx.tenantId, tx.projectId, limit],
     )
     return rows.map(toEvent)
@@ -81,7 +71,7 @@ export const listEventsAbout = (ctx: Ctx, subject: Uuid, limit = 200): Promise<S
     const rows = await runNamed<EventRow>(
       tx.client,
       'events_about',
-      `select ${columns} from events where tenant_id = $1 and subject = $2 order by xid, seq limit $3`,
+      `select ${columns} from events where tenant_id = $1 and subject = $2 order by events.xid, events.seq limit $3`,
       [tx.tenantId, subject, limit],
     )
     return rows.map(toEvent)
