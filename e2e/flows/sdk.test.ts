@@ -48,6 +48,7 @@ test('a program follows a run from its creation to its end', async () => {
   const run = await meridian.runs.create({ target: { type: 'http', url, body } })
   await waitFor('the run to end', async () => (await meridian.runs.get(run.id)).status === 'succeeded')
   await waitFor('the stream to tell', () => seen.includes('run.succeeded'))
+  expect(seen).toContain('run.created')
   stream.abort()
   await following
 })
