@@ -42,6 +42,11 @@ describe('bandColumns', () => {
     expect(columns[48]?.height).toBe(1)
   })
 
+  it('does not call the future empty where nobody looked', () => {
+    const columns = bandColumns(now, [], [start(10)], { knownUntil: now + 60 * minute })
+    expect(columns.slice(48, 52).map((column) => column.isUnknown)).toEqual([false, false, true, true])
+  })
+
   it('names a collision only when five jobs start in one minute', () => {
     const four = Array.from({ length: 4 }, (_, index) => start(5, `job_${index}`))
     expect(bandColumns(now, [], [...four, start(5, 'job_0')])[48]?.collision).toBe(0)

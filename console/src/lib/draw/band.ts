@@ -20,6 +20,8 @@ export interface BandColumn {
   failed: number
   other: number
   coming: number
+  /** Further ahead than the API was asked to look. */
+  isUnknown: boolean
   /** Jobs that start within the same minute, when there are at least `collisionSize` of them. */
   collision: number
   height: number
@@ -38,7 +40,7 @@ export function bandColumns(
   now: number,
   past: readonly PastCount[],
   coming: readonly ComingStart[],
-  { hours = 24, columnMinutes = 30 } = {},
+  { hours = 24, columnMinutes = 30, knownUntil = Number.POSITIVE_INFINITY } = {},
 ): BandColumn[] {
   const width = columnMinutes * 60_000
   const begin = now - hours * hour
@@ -51,6 +53,7 @@ export function bandColumns(
       failed: 0,
       other: 0,
       coming: 0,
+      isUnknown: start >= knownUntil,
       collision: 0,
       height: 0,
       failedShare: 0,

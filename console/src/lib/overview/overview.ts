@@ -93,6 +93,8 @@ export function paces(jobs: readonly JobSummary[]): Pace[] {
 
 /** Jobs that became at least half as slow again, or half as fast, the greatest change first. */
 export function changedPaces(all: readonly Pace[]): Pace[] {
+  // Below a tenth of a second a factor of two is noise.
+  const isFelt = ({ medianMs, change = 1 }: Pace) => Math.max(medianMs, medianMs / change) >= 100
   const size = (pace: Pace) => Math.abs(Math.log(pace.change ?? 1))
-  return all.filter((pace) => size(pace) >= Math.log(1.5)).toSorted((one, other) => size(other) - size(one))
+  return all.filter((pace) => isFelt(pace) && size(pace) >= Math.log(1.5)).toSorted((one, other) => size(other) - size(one))
 }

@@ -4,6 +4,12 @@ import type { Attempt, Run } from '@meridian/sdk'
 const milliseconds = (instant: string | null): number | undefined =>
   instant === null ? undefined : Date.parse(instant)
 
+/** When the call ended. What the API calls finished is when that was written down, a moment later. */
+function endOf({ startedAt, finishedAt, durationMs }: Attempt): number | undefined {
+  if (startedAt === null || durationMs === null) return milliseconds(finishedAt)
+  return Date.parse(startedAt) + durationMs
+}
+
 /** The attempts of a run for its timeline, with the one that is still waited for. */
 export function timelineAttempts(run: Run, attempts: readonly Attempt[]): TimelineAttempt[] {
   const begun = attempts.map(
@@ -12,7 +18,7 @@ export function timelineAttempts(run: Run, attempts: readonly Attempt[]): Timeli
       dueAt: Date.parse(attempt.dueAt),
       queuedAt: undefined,
       startedAt: milliseconds(attempt.startedAt),
-      finishedAt: milliseconds(attempt.finishedAt),
+      finishedAt: endOf(attempt),
       outcome: attempt.status === 'running' ? undefined : attempt.status,
     }),
   )

@@ -8,6 +8,7 @@ export function durationWords(milliseconds: number): string {
   const value = Math.abs(milliseconds)
   if (value < 1) return '< 1 ms'
   if (value < second) return `${Math.round(value)} ms`
+  if (value < minute && value % 100 === 0) return `${value / second} s`
   if (value < 10 * second) return `${(Math.floor(value / 10) / 100).toFixed(2)} s`
   if (value < minute) return `${(Math.floor(value / 100) / 10).toFixed(1)} s`
   if (value < hour) return pair(value, minute, 'min', second, 's')

@@ -1,8 +1,11 @@
-import { groupFailures } from '#lib/overview/overview.ts'
+import { bandColumns } from '#lib/draw/band.ts'
+import { groupFailures, pastCounts } from '#lib/overview/overview.ts'
 import { jobNames } from '#lib/server/job-names.ts'
 import { opened } from '#lib/server/open.ts'
 import type { PageServerLoad } from './$types'
 
+// As far as the API looks ahead in one answer.
+const upcomingMax = 1_000
 const minute = 60_000
 const day = 24 * 60 * minute
 const iso = (at: number) => new Date(at).toISOString()
@@ -15,17 +18,21 @@ export const load: PageServerLoad = async ({ locals, depends }) => {
   const [stats, open, upcoming, failures, paused, jobs, queues] = await Promise.all([
     sdk.stats.runs({ from: iso(now - day), to: iso(now), buckets: 48 }),
     sdk.stats.open(),
-    sdk.stats.upcoming({ until: iso(now + day), limit: 1_000 }),
+    sdk.stats.upcoming({ until: iso(now + day), limit: upcomingMax }),
     sdk.runs.list({ status: ['failed', 'expired'], createdFrom: iso(now - day), limit: 100 }).page(),
     sdk.jobs.list({ state: 'paused', limit: 20 }).page(),
     sdk.jobs.list({ limit: 100, include: ['recent'] }).page(),
     sdk.queues.list({ limit: 100 }).page(),
   ])
+  const past = pastCounts(stats.buckets)
+  const coming = upcoming.map(({ effectiveAt, jobId }) => ({ at: Date.parse(effectiveAt), jobId }))
+  const knownUntil = upcoming.length < upcomingMax ? undefined : coming.at(-1)?.at
   return {
     bandNow: now,
-    stats,
+    columns: bandColumns(now, past, coming, { knownUntil }),
+    past,
     open,
-    upcoming,
+    nextTen: upcoming.slice(0, 10),
     failures: groupFailures(failures.data),
     hasMoreFailures: failures.nextCursor !== null,
     names: await jobNames(
