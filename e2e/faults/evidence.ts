@@ -28,6 +28,7 @@ export async function readAll<Item>(world: World, path: string): Promise<Item[]>
 
 /** Waits until every run of the load has ended, then compares what was promised with what happened. */
 export async function settle(world: World, load: Load, timeoutMs: number): Promise<Findings> {
+  if (load.accepted.length === 0) throw new Error('no run was accepted: the test saw nothing')
   const open = `/v1/runs?queue=${load.label}&status=scheduled,ready,queued,running&limit=1`
   const hasEnded = async () => (await world.api.ask<WirePage<WireRun>>('GET', open)).data.length === 0
   // Whatever is still open after this is found as lost.

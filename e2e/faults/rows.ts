@@ -18,10 +18,32 @@ import { row as S4 } from './S4.ts'
 /** The rows that need the whole product, running. */
 export const rows: Record<string, Row> = { R1, R2, R3, R4, R6, R7, R10, R21, A1, A2, A3, A4, A6, A7, S4 }
 
-/** The rows that are held by tests inside a package: the package, and the test files. */
-export const packageRows: Record<string, { folder: string; files: readonly string[] }> = {
-  R18: { folder: 'core', files: ['src/kernel/backoff.test.ts', 'src/run/retry-policy.test.ts'] },
-  S1: { folder: 'workers', files: ['test/ssrf-literals.test.ts'] },
-  S2: { folder: 'workers', files: ['test/ssrf-names.test.ts'] },
-  S3: { folder: 'workers', files: ['test/redirects.test.ts'] },
+/** A row that is held by tests inside a package. */
+export interface PackageRow {
+  title: string
+  folder: string
+  files: readonly string[]
+}
+
+export const packageRows: Record<string, PackageRow> = {
+  R18: {
+    title: 'the back-off is a whole number of milliseconds in its bounds, and never falls',
+    folder: 'core',
+    files: ['src/kernel/backoff.test.ts', 'src/run/retry-policy.test.ts'],
+  },
+  S1: {
+    title: 'no literal of a private address, however it is written, is ever connected to',
+    folder: 'workers',
+    files: ['test/ssrf-literals.test.ts'],
+  },
+  S2: {
+    title: 'no name leads to a private address, whatever the resolver says and when',
+    folder: 'workers',
+    files: ['test/ssrf-names.test.ts'],
+  },
+  S3: {
+    title: 'every hop of a redirect is checked again, and secrets stay with their origin',
+    folder: 'workers',
+    files: ['test/redirects.test.ts'],
+  },
 }

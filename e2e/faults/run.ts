@@ -49,16 +49,15 @@ async function runVitest(folder: string, files: readonly string[]): Promise<void
 try {
   for (const id of ids) {
     const start = performance.now()
+    const title = (rows[id] ?? packageRows[id])?.title ?? ''
     const seconds = () => `${((performance.now() - start) / 1_000).toFixed(1)} s`
     try {
       await runRow(id)
       passed += 1
-      console.log(`ok    ${id}  ${rows[id]?.title ?? ''} (${seconds()})`)
+      console.log(`ok    ${id}  ${title} (${seconds()})`)
     } catch (error) {
       failed += 1
-      console.log(
-        `FAIL  ${id}  ${rows[id]?.title ?? ''} (${seconds()})\n${error instanceof Error ? error.stack : String(error)}`,
-      )
+      console.log(`FAIL  ${id}  ${title} (${seconds()})\n${error instanceof Error ? error.stack : String(error)}`)
     }
   }
 } finally {
