@@ -15,6 +15,11 @@ const schema = z.object({
   DATABASE_POOL: count(1, 200).default(10),
   REDIS_URL: z.url({ protocol: /^rediss?$/ }),
   KEY_FILE: z.string(),
+  OBJECT_STORE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  OBJECT_STORE_BUCKET: z.string().default('meridian'),
+  OBJECT_STORE_ACCESS_KEY: z.string().default(''),
+  OBJECT_STORE_SECRET_KEY: z.string().default(''),
+  OBJECT_STORE_REGION: z.string().default('us-east-1'),
   OIDC_ISSUER: z.url({ protocol: /^https?$/ }).optional(),
   OIDC_CLIENT_ID: z.string().optional(),
   ALLOW_PRIVATE_TARGETS: flag.default(false),
@@ -43,6 +48,16 @@ export function readConfig(environment: Record<string, string | undefined>) {
     databasePool: parsed.DATABASE_POOL,
     redisUrl: parsed.REDIS_URL,
     keyFile: parsed.KEY_FILE,
+    objectStore:
+      parsed.OBJECT_STORE_URL === undefined
+        ? null
+        : {
+            url: parsed.OBJECT_STORE_URL,
+            region: parsed.OBJECT_STORE_REGION,
+            bucket: parsed.OBJECT_STORE_BUCKET,
+            accessKey: parsed.OBJECT_STORE_ACCESS_KEY,
+            secretKey: parsed.OBJECT_STORE_SECRET_KEY,
+          },
     oidc:
       parsed.OIDC_ISSUER !== undefined && parsed.OIDC_CLIENT_ID !== undefined
         ? { issuer: parsed.OIDC_ISSUER, clientId: parsed.OIDC_CLIENT_ID }

@@ -2,12 +2,15 @@ import { ConfigError } from '@meridian/core/kernel/config'
 import { createLog } from '@meridian/core/kernel/log'
 import { createShutdown } from '@meridian/core/kernel/shutdown'
 import { readConfig } from './config.ts'
+import { createLogOutput } from './log-output.ts'
 import { listen } from './server.ts'
 import { createServices } from './services.ts'
 
 try {
   const config = readConfig(process.env)
-  const log = createLog({ service: 'api', level: config.logLevel })
+  const output = createLogOutput(process.stdout)
+  process.on('exit', output.flush)
+  const log = createLog({ service: 'api', level: config.logLevel, destination: output })
   const shutdown = createShutdown({ log, graceMs: config.shutdownGraceMs })
   const services = await createServices(config, log)
   shutdown.onStop('services', () => services.close())

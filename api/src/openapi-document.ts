@@ -8,7 +8,7 @@ import { problemWire } from './wire/problem.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 
-const description = `Meridian runs HTTP calls on time: once, on a calendar, or after something else.
+const description = `Meridian runs HTTP calls on time: once, or on a schedule.
 
 Send an API key as \`Authorization: Bearer mk_…\`. Every create takes an \`Idempotency-Key\`; every error is a
 problem of RFC 9457 with a documented type; every list is paged by cursor. Bodies are JSON or YAML. Unknown fields

@@ -2,6 +2,7 @@ import { createPool, hotPathSettings } from '@meridian/core/db/client'
 import { systemClock } from '@meridian/core/kernel/clock'
 import type { Log } from '@meridian/core/kernel/log'
 import { createMetrics } from '@meridian/core/kernel/metrics'
+import { createBodyStore } from '@meridian/core/object/store'
 import { localFileKeyProvider } from '@meridian/core/secret/key-provider'
 import { KeyRing } from '@meridian/core/secret/key-ring'
 import { Redis } from 'ioredis'
@@ -38,6 +39,7 @@ export async function createServices(config: Config, log: Log): Promise<RunningS
     pipeline: true,
   })
   const keyRing = new KeyRing(pool, await localFileKeyProvider(config.keyFile))
+  const bodyStore = config.objectStore && createBodyStore(config.objectStore, keyRing)
   const metrics = createMetrics('api')
   const redis = openRedis(config.redisUrl, log, { enableAutoPipelining: true, commandTimeout: redisTimeoutMs })
   const wake = createWake({ redis, clock })
@@ -85,6 +87,7 @@ export async function createServices(config: Config, log: Log): Promise<RunningS
     wake,
     intake,
     events,
+    bodyStore,
     idTokens: config.oidc === null ? null : createIdTokenVerifier(config.oidc),
     isStopping: () => isStopping,
     beginStop() {
@@ -96,6 +99,7 @@ export async function createServices(config: Config, log: Log): Promise<RunningS
       await authenticator.close()
       await pool.end()
       redis.disconnect()
+      bodyStore?.close()
       await metrics.close()
     },
   }

@@ -38,7 +38,7 @@ export async function bootApi(
     ALLOW_PRIVATE_TARGETS: 'true',
     ...environment,
   })
-  const services = await createServices(config, createLog({ service: 'api', level: 'info', destination }))
+  const services = await createServices(config, createLog({ service: 'api', level: config.logLevel, destination }))
   const server = await listen(services)
   return {
     url: `http://127.0.0.1:${server.port}`,

@@ -2,6 +2,7 @@ import type { Pool } from '@meridian/core/db/client'
 import type { Clock } from '@meridian/core/kernel/clock'
 import type { Log } from '@meridian/core/kernel/log'
 import type { Metrics } from '@meridian/core/kernel/metrics'
+import type { BodyStore } from '@meridian/core/object/store'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import type { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
@@ -29,6 +30,8 @@ export interface Services {
   intake: Intake
   wake: Wake
   events: EventHub
+  /** Where long responses lie. Null when none is configured. */
+  bodyStore: BodyStore | null
   /** Null when no identity provider is configured: then nobody signs in. */
   idTokens: IdTokenVerifier | null
   /** Turns true when the process is about to stop. */

@@ -52,6 +52,7 @@ export function mountDocs(
     page?.headers.set('content-security-policy', referencePolicy(nonce))
     return page
   })
+  app.get('/favicon.ico', (c) => c.body(null, 204))
   let script: Promise<Buffer<ArrayBuffer>> | undefined
   app.get('/docs/reference.js', async (c) => {
     script ??= readFile(new URL('browser/standalone.js', import.meta.resolve('@scalar/api-reference')))
