@@ -6,6 +6,7 @@ import { jobOperations } from './routes/jobs.ts'
 import { keyOperations } from './routes/keys.ts'
 import { projectOperations } from './routes/projects.ts'
 import { queueOperations } from './routes/queues.ts'
+import { responseBodyOperations } from './routes/response-body.ts'
 import { runOperations } from './routes/runs.ts'
 import { scheduleOperations } from './routes/schedules.ts'
 import { sessionOperations } from './routes/sessions.ts'
@@ -18,6 +19,7 @@ export const operations: readonly Operation[] = [
   ...jobHistoryOperations,
   ...acceptOperations,
   ...runOperations,
+  ...responseBodyOperations,
   ...scheduleOperations,
   ...queueOperations,
   ...projectOperations,

@@ -79,6 +79,16 @@ export const runs = (to: Connection) => ({
   /** What the target answered. Needs `payloads:read`. */
   response: (runId: string, query?: Query<wire.GetRunResponseData>, options?: CallOptions) =>
     value(api.getRunResponse({ ...call(to, options), path: { runId }, ...(query === undefined ? {} : { query }) })),
+  /** All that is kept of its body, also where the response shows only the beginning. Needs `payloads:read`. */
+  responseBody: (runId: string, query?: Query<wire.GetRunResponseBodyData>, options?: CallOptions) =>
+    value(
+      api.getRunResponseBody({
+        ...call(to, options),
+        path: { runId },
+        parseAs: 'blob',
+        ...(query === undefined ? {} : { query }),
+      }),
+    ),
   logs: (runId: string, query?: Query<wire.ListRunLogsData>, options?: CallOptions) =>
     listing(query, (query) => api.listRunLogs({ ...call(to, options), path: { runId }, query })),
   addLogs: async (runId: string, lines: wire.NewLogLine[], options?: CallOptions) =>

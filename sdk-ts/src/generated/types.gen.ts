@@ -2841,6 +2841,69 @@ export type AddRunLogsResponses = {
 
 export type AddRunLogsResponse = AddRunLogsResponses[keyof AddRunLogsResponses];
 
+export type GetRunResponseBodyData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        runId: string;
+    };
+    query?: {
+        attempt?: number;
+    };
+    url: '/v1/runs/{runId}/response/body';
+};
+
+export type GetRunResponseBodyErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetRunResponseBodyError = GetRunResponseBodyErrors[keyof GetRunResponseBodyErrors];
+
+export type GetRunResponseBodyResponses = {
+    /**
+     * The bytes.
+     */
+    200: Blob | File;
+};
+
+export type GetRunResponseBodyResponse = GetRunResponseBodyResponses[keyof GetRunResponseBodyResponses];
+
 export type PreviewScheduleData = {
     body: PreviewSchedule;
     headers?: {
