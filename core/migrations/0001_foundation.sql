@@ -462,43 +462,71 @@ end $$;
 
 create table inputs_far partition of inputs for values from ('9999-12-31') to (maxvalue);
 
--- Weeks start on Monday, UTC. Makes this week, the last one, and `ahead` weeks to come, of every weekly table; what is
--- written as it happens needs four at most, and every partition costs each look a lock.
+-- Payloads of the far future are found again by when their runs were due.
+create index inputs_far_due on inputs_far (due_at);
+
+create function weekly_tables() returns setof text language sql immutable as $f$
+  select unnest(array['occurrences', 'inputs', 'runs', 'attempts', 'run_logs', 'events', 'audit_entries'])
+$f$;
+
+-- Weeks start on Monday, UTC. Makes this week, the last one, and `ahead` weeks to come, of every weekly table. Rows that
+-- came while a week had no partition lie in the default one; they move. A table that is busy for long is left to the
+-- next call: whoever waits for it makes everybody else wait.
 create function ensure_partitions(ahead int) returns int
-language plpgsql security definer set search_path = public, pg_temp set timezone = 'UTC' as $f$
+language plpgsql security definer set search_path = public, pg_temp set timezone = 'UTC' set lock_timeout = '500ms' as $f$
 declare
-  parent text; week date; name text; made int := 0;
+  parent text; key text; week date; name text; made int := 0;
 begin
-  foreach parent in array array['occurrences', 'inputs', 'runs', 'attempts', 'run_logs', 'events', 'audit_entries'] loop
-    for i in -1..(case when parent in ('inputs', 'occurrences') then ahead else least(ahead, 4) end) loop
+  for parent, key in
+    select t, a.attname from weekly_tables() t join pg_partitioned_table p on p.partrelid = t::regclass
+      join pg_attribute a on a.attrelid = p.partrelid and a.attnum = p.partattrs[0]
+  loop
+    if to_regclass(parent || '_default') is null then
+      execute format('create table %I partition of %I default', parent || '_default', parent);
+    end if;
+    for i in -1..ahead loop
       week := date_trunc('week', clock_timestamp())::date + 7 * i;
       name := format('%s_w%s', parent, to_char(week, 'IYYY_IW'));
-      if to_regclass('public.' || name) is null then
+      continue when to_regclass(name) is not null;
+      begin
         execute format('create table %I partition of %I for values from (%L) to (%L)', name, parent, week, week + 7);
-        made := made + 1;
-      end if;
+      exception when check_violation then
+        execute format('create table %I (like %I including defaults including constraints)', name, parent);
+        execute format('with gone as (delete from %I where %I >= %L and %2$I < %4$L returning *) insert into %5$I select * from gone',
+          parent || '_default', key, week, week + 7, name);
+        execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, week, week + 7);
+      end;
+      made := made + 1;
     end loop;
-    name := parent || '_default';
-    if to_regclass('public.' || name) is null then
-      execute format('create table %I partition of %I default', name, parent);
-    end if;
   end loop;
   return made;
 end $f$;
 
--- Drops whole weeks that ended before `before`. Inputs of runs that are still open move to inputs_far first.
-create function drop_partitions(before date) returns text[]
-language plpgsql security definer set search_path = public, pg_temp set timezone = 'UTC' as $f$
+-- Weekly tables with rows outside every week that was made.
+create function find_overflow() returns setof text
+language plpgsql stable security definer set search_path = public, pg_temp as $f$
+declare
+  parent text; has_rows boolean;
+begin
+  for parent in select weekly_tables() loop
+    execute format('select exists (select from %I)', parent || '_default') into has_rows;
+    if has_rows then return next parent; end if;
+  end loop;
+end $f$;
+
+-- Drops whole weeks that ended more than `days` ago, by this clock and no other. Inputs of runs that are still open
+-- move to inputs_far first; those of runs that were cancelled long before they were due go with their history.
+create function drop_partitions(days int) returns text[]
+language plpgsql security definer set search_path = public, pg_temp set timezone = 'UTC' set lock_timeout = '500ms' as $f$
 declare
   part record; dropped text[] := '{}';
 begin
   for part in
     select c.relname, p.relname as parent, to_date(right(c.relname, 7), 'IYYY_IW') as week
     from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
-    where p.relname in ('occurrences', 'inputs', 'runs', 'attempts', 'run_logs', 'events', 'audit_entries')
-      and c.relname ~ '_w\d{4}_\d{2}$'
+    where p.relname in (select weekly_tables()) and c.relname ~ '_w\d{4}_\d{2}$'
   loop
-    continue when part.week + 7 > before;
+    continue when part.week + 7 > clock_timestamp()::date - days;
     if part.parent = 'inputs' then
       with open as (
         update due set keep_week = '9999-12-31' where keep_week = part.week returning tenant_id, id),
@@ -509,11 +537,30 @@ begin
       still as (select * from open union all select * from open_ready union all select * from open_held)
       update inputs i set keep_week = '9999-12-31' from still s
         where i.keep_week = part.week and i.tenant_id = s.tenant_id and i.id = s.id;
+    elsif part.parent = 'runs' then
+      delete from inputs i using runs r
+        where r.ended_at >= part.week and r.ended_at < part.week + 7 and r.state = 6 and r.due_at > r.ended_at
+          and i.keep_week = '9999-12-31' and i.tenant_id = r.tenant_id and i.project_id = r.project_id and i.id = r.id;
     end if;
     execute format('drop table %I', part.relname);
     dropped := dropped || part.relname;
   end loop;
   return dropped;
+end $f$;
+
+-- Deletes by place, partition by partition, whatever the planner believes about their sizes. Returns how many went.
+create function forget_idempotency_keys(hours int, at_most int) returns int
+language plpgsql security definer set search_path = public, pg_temp as $f$
+declare
+  before timestamptz := clock_timestamp() - make_interval(hours => hours); gone int := 0; deleted int;
+begin
+  for i in 0..7 loop
+    execute format('delete from %1$I where ctid = any(array(select ctid from %1$I where created_at < $1 limit $2))', 'idempotency_keys_' || i)
+      using before, at_most - gone;
+    get diagnostics deleted = row_count;
+    gone := gone + deleted;
+  end loop;
+  return gone;
 end $f$;
 
 select ensure_partitions(8);
@@ -564,9 +611,8 @@ grant select, insert, update, delete on executors, due, ready, held, occurrences
 grant insert, update, delete on inputs to meridian_engine;
 grant insert on runs, attempts, run_logs, events, audit_entries, data_keys to meridian_engine;
 grant update on schedules, jobs, audit_entries to meridian_engine;
-grant delete on idempotency_keys to meridian_engine;
-grant execute on function ensure_partitions(int), drop_partitions(date) to meridian_engine;
-revoke execute on function ensure_partitions(int), drop_partitions(date) from public;
+grant execute on function ensure_partitions(int), find_overflow(), drop_partitions(int), forget_idempotency_keys(int, int) to meridian_engine;
+revoke execute on function ensure_partitions(int), find_overflow(), drop_partitions(int), forget_idempotency_keys(int, int) from public;
 
 -- Intake: inserts and looks at what an insert has to know; nothing else.
 do $$

@@ -244,6 +244,10 @@ create table job_hours (
   primary key (tenant_id, job_id, hour, state)
 );
 
+-- Counters come in the order of time, so their age needs no more than this.
+create index run_minutes_age on run_minutes using brin (minute);
+create index job_hours_age on job_hours using brin (hour);
+
 do $$
 declare t text;
 begin

@@ -6,22 +6,15 @@ export async function ensurePartitions(pool: Pool, weeksAhead: number): Promise<
   return rows[0]?.[0] ?? 0
 }
 
-/** Drops whole weeks that ended before an instant; inputs of runs that are still open are kept. Returns their names. */
-export async function dropPartitions(pool: Pool, before: Date): Promise<string[]> {
-  const rows = await runNamed<[string[]]>(pool, 'drop_partitions', 'select drop_partitions($1::date)', [
-    before.toISOString().slice(0, 10),
-  ])
+/** Drops whole weeks that ended more than `days` ago; inputs of runs that are still open are kept. Returns their names. */
+export async function dropPartitions(pool: Pool, days: number): Promise<string[]> {
+  const rows = await runNamed<[string[]]>(pool, 'drop_partitions', 'select drop_partitions($1)', [days])
   return rows[0]?.[0] ?? []
 }
 
-const weekly = ['occurrences', 'inputs', 'runs', 'attempts', 'run_logs', 'events', 'audit_entries'] as const
-
 /** Weekly tables with rows outside every partition made ahead: a sign that the janitor was away too long. */
 export async function findOverflow(pool: Pool): Promise<string[]> {
-  const probes = weekly.map(
-    (table) => `select '${table}' where exists (select from ${table} where tableoid = '${table}_default'::regclass)`,
-  )
-  const rows = await runNamed<[string]>(pool, 'find_overflow', probes.join(' union all '), [])
+  const rows = await runNamed<[string]>(pool, 'find_overflow', 'select find_overflow()', [])
   return rows.map((row) => row[0])
 }
 
@@ -30,32 +23,29 @@ export async function forgetIdempotencyKeys(pool: Pool, hours: number, limit: nu
   const rows = await runNamed<[number]>(
     pool,
     'forget_idempotency_keys',
-    `with gone as (
-       delete from idempotency_keys where (tenant_id, project_id, key) in (
-         select tenant_id, project_id, key from idempotency_keys
-         where created_at < clock_timestamp() - $1 * interval '1 hour' limit $2)
-       returning 1)
-     select count(*)::int from gone`,
+    'select forget_idempotency_keys($1, $2)',
     [hours, limit],
   )
   return rows[0]?.[0] ?? 0
 }
+
+// Here and below the clock is asked in a query of its own, so that it can be compared by index.
 
 /** Deletes from inputs_far the payloads of runs that ended more than `days` ago, at most `limit` at a time. */
 export async function forgetFarInputs(pool: Pool, days: number, limit: number): Promise<number> {
   const rows = await runNamed<[number]>(
     pool,
     'forget_far_inputs',
-    `with old as (
-       select i.tenant_id, i.project_id, i.id from inputs i
-       where i.keep_week = date '9999-12-31' and i.due_at < clock_timestamp() - $1 * interval '1 day'
-         and not exists (select from due d where d.tenant_id = i.tenant_id and d.id = i.id)
-         and not exists (select from ready w where w.tenant_id = i.tenant_id and w.id = i.id)
-         and not exists (select from held h where h.pool = i.pool and h.tenant_id = i.tenant_id and h.queue_id = i.queue_id and h.id = i.id)
-       limit $2),
-     gone as (
-       delete from inputs i using old
-       where i.keep_week = date '9999-12-31' and i.tenant_id = old.tenant_id and i.project_id = old.project_id and i.id = old.id
+    `with gone as (
+       delete from inputs where keep_week = date '9999-12-31' and ctid = any(array(
+         select i.ctid from inputs i
+         where i.keep_week = date '9999-12-31' and i.due_at < (select clock_timestamp() - $1 * interval '1 day')
+           and not exists (select from due d where d.tenant_id = i.tenant_id and d.id = i.id offset 0)
+           and not exists (select from ready w where w.tenant_id = i.tenant_id and w.id = i.id offset 0)
+           and not exists (select from held h where h.pool = i.pool and h.tenant_id = i.tenant_id and h.queue_id = i.queue_id and h.id = i.id offset 0)
+           and not exists (select from runs r where r.tenant_id = i.tenant_id and r.project_id = i.project_id and r.id = i.id
+             and r.ended_at >= (select clock_timestamp() - $1 * interval '1 day') offset 0)
+         limit $2))
        returning 1)
      select count(*)::int from gone`,
     [days, limit],
@@ -63,12 +53,19 @@ export async function forgetFarInputs(pool: Pool, days: number, limit: number): 
   return rows[0]?.[0] ?? 0
 }
 
+/** Throws away counters of minutes and hours more than `days` ago. */
+export async function forgetCounters(pool: Pool, days: number): Promise<void> {
+  const age = "(select clock_timestamp() - $1 * interval '1 day')"
+  await runNamed(pool, 'forget_minutes', `delete from run_minutes where minute < ${age}`, [days])
+  await runNamed(pool, 'forget_hours', `delete from job_hours where hour < ${age}`, [days])
+}
+
 /** Takes executors off the list that have been silent for a day. */
 export async function forgetExecutors(pool: Pool): Promise<void> {
   await runNamed(
     pool,
     'forget_executors',
-    "delete from executors where seen_at < clock_timestamp() - interval '1 day'",
+    "delete from executors where seen_at < (select clock_timestamp() - interval '1 day')",
     [],
   )
 }

@@ -1,5 +1,13 @@
 import type { Pool } from '@meridian/core/db/client'
-import { dropPartitions, ensurePartitions, findOverflow, forgetExecutors, forgetFarInputs, forgetIdempotencyKeys } from '@meridian/core/db/janitor'
+import {
+  dropPartitions,
+  ensurePartitions,
+  findOverflow,
+  forgetCounters,
+  forgetExecutors,
+  forgetFarInputs,
+  forgetIdempotencyKeys,
+} from '@meridian/core/db/janitor'
 import type { Log } from '@meridian/core/kernel/log'
 import type { Pass } from '../loop.ts'
 
@@ -13,7 +21,6 @@ export interface JanitorOptions {
 const weeksAhead = 8
 const keyHours = 24
 const limit = 10_000
-const dayMs = 86_400_000
 
 /** Keeps partitions ahead of need and throws away what is past its time. Any number may run. */
 export async function runJanitor({ engine, log, retentionDays }: JanitorOptions): Promise<Pass> {
@@ -21,10 +28,11 @@ export async function runJanitor({ engine, log, retentionDays }: JanitorOptions)
   if (made > 0) log.info({ made }, 'partitions were made')
   const overflow = await findOverflow(engine)
   if (overflow.length > 0) log.error({ tables: overflow }, 'rows lie outside the partitions made ahead')
-  const dropped = await dropPartitions(engine, new Date(Date.now() - retentionDays * dayMs))
+  const dropped = await dropPartitions(engine, retentionDays)
   if (dropped.length > 0) log.info({ dropped }, 'partitions past their retention were dropped')
   const keys = await forgetIdempotencyKeys(engine, keyHours, limit)
   const payloads = await forgetFarInputs(engine, retentionDays, limit)
+  await forgetCounters(engine, retentionDays)
   await forgetExecutors(engine)
   return keys === limit || payloads === limit ? 'more' : 'idle'
 }
