@@ -114,6 +114,7 @@ const otherwise: Record<string, number> = {
   createProject: 403,
   openSession: 403,
   getRunResponse: 404,
+  getRunResponseBody: 404,
   replayRun: 409,
 }
 

@@ -6,10 +6,10 @@ import { countKeys, parseJson } from './json.ts'
 import { HttpError } from './problems.ts'
 
 /** No request body is larger. */
-export const bodyBytesMax = 10 * 1024 * 1024
+const bodyBytesMax = 10 * 1024 * 1024
 
 /** YAML costs a hundred times as much to read as JSON, so less of it is taken. */
-export const yamlBytesMax = 1024 * 1024
+const yamlBytesMax = 1024 * 1024
 
 export const jsonMediaTypes = ['application/json'] as const
 export const yamlMediaTypes = ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml'] as const

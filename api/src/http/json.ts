@@ -1,7 +1,7 @@
 import { AppError } from '@meridian/core/kernel/errors'
 
 /** Deeper than any honest document, and far from what would overflow a stack. */
-export const depthMax = 100
+const depthMax = 100
 
 const malformed = (detail: string): AppError => new AppError('malformed-request', detail)
 

@@ -42,7 +42,7 @@ export function beginRequest(services: Services, c: Http, route: string): Progre
 }
 
 /** Ends a request: its log line, its metric, its answer. */
-export function endRequest(
+function endRequest(
   services: Services,
   progress: Progress,
   response: Response,

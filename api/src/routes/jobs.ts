@@ -37,7 +37,7 @@ const jobUpsert = jobDefinitionValue
   .omit({ externalId: true })
   .meta({ id: 'JobUpsert', description: 'What is left out becomes the default.' })
 
-export const exampleJob = {
+const exampleJob = {
   name: 'Nightly invoices',
   schedule: { type: 'cron', cron: '25 6 * * *', timezone: 'Europe/London' },
   target: { type: 'http', url: 'https://example.com/hooks/nightly', body: { hello: 'world' } },

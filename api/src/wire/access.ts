@@ -63,7 +63,7 @@ export const projectToWire = (project: Project): z.output<typeof projectWire> =>
   version: project.version,
 })
 
-export const role = z.enum(roles).meta({ id: 'Role' })
+const role = z.enum(roles).meta({ id: 'Role' })
 
 export const membershipWire = z
   .strictObject({

@@ -2,7 +2,7 @@ import type { Page, PageRequest } from '@meridian/core/kernel/page'
 import { z } from 'zod'
 import { wholeNumber } from './values.ts'
 
-export const limitMax = 200
+const limitMax = 200
 const limitDefault = 50
 
 /** The query parameters of every list. */
