@@ -33,9 +33,16 @@ export const hotPathSettings: Record<string, string> = {
   jit: 'off',
 }
 
+const everySession: Record<string, string> = {
+  synchronous_commit: 'on',
+  timezone: 'UTC',
+  // A process that was frozen inside a transaction holds its locks, and with them everybody else, no longer than this.
+  idle_in_transaction_session_timeout: '5s',
+}
+
 /** A pool that never takes the process down: a lost connection is an event here and an error at its user. */
 export function createPool(options: PoolOptions): Pool {
-  const settings = Object.entries({ synchronous_commit: 'on', timezone: 'UTC', ...options.settings })
+  const settings = Object.entries({ ...everySession, ...options.settings })
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.max,

@@ -11,7 +11,7 @@ interface TenantKeys {
 }
 
 /** Destroyed keys are forgotten within this time, everywhere. */
-const cacheMs = 60_000
+const defaultCacheMs = 60_000
 
 /**
  * The data keys of tenants, unwrapped and cached for a minute. A tenant's first key is made when it is first needed.
@@ -22,7 +22,7 @@ export class KeyRing {
   readonly #cache: LRUCache<Uuid, TenantKeys>
   readonly #loading = new Map<Uuid, Promise<TenantKeys>>()
 
-  constructor(pool: Pool, provider: KeyProvider) {
+  constructor(pool: Pool, provider: KeyProvider, cacheMs = defaultCacheMs) {
     this.#pool = pool
     this.#provider = provider
     this.#cache = new LRUCache({ max: 10_000, ttl: cacheMs })

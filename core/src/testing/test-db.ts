@@ -1,5 +1,5 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,6 +50,19 @@ export async function startTestPostgres(): Promise<{ url: string; stop: () => Pr
     await makeTemplate(given)
     return { url: given, stop: async () => undefined }
   }
+  return startOwnPostgres()
+}
+
+export interface TestPostgres {
+  /** The superuser's. */
+  url: string
+  /** Kills every server process at once, as a power cut does, and starts again: what was committed is there. */
+  crash(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A Postgres of one's own, for tests that take it down. */
+export async function startOwnPostgres(): Promise<TestPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'meridian-pg-'))
   // Postgres does not run as root; its own user must be able to walk in.
   await chmod(folder, 0o755)
@@ -80,10 +93,24 @@ export async function startTestPostgres(): Promise<{ url: string; stop: () => Pr
   await makeTemplate(url)
   return {
     url,
+    crash: async () => {
+      const pid = Number((await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')[0])
+      process.kill(pid, 'SIGQUIT')
+      while (isRunning(pid)) await new Promise(setImmediate)
+      await server.start()
+    },
     stop: async () => {
       await server.stop()
       await rm(folder, { recursive: true, force: true })
     },
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }
 
@@ -116,14 +143,22 @@ async function makeTemplate(superUrl: string): Promise<void> {
   }
 }
 
+async function asAdmin(superUrl: string, statement: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: superUrl })
+  await admin.connect()
+  try {
+    await admin.query(statement)
+  } finally {
+    await admin.end()
+  }
+}
+
 let made = 0
 
 /** A database of one's own, copied from the template (about 50 ms). `superUrl` is what `startTestPostgres` returned. */
 export async function createTestDb(superUrl: string): Promise<TestDb> {
   const name = `test_${process.pid}_${++made}_${randomBytes(4).toString('hex')}`
-  const admin = new pg.Client({ connectionString: superUrl })
-  await admin.connect()
-  await admin.query(`create database ${name} template ${template}`)
+  await asAdmin(superUrl, `create database ${name} template ${template}`)
   const ownerUrl = withDatabase(superUrl, name)
   const appUrl = withDatabase(superUrl, name, 'meridian_app')
   const engineUrl = withDatabase(superUrl, name, 'meridian_engine')
@@ -142,8 +177,7 @@ export async function createTestDb(superUrl: string): Promise<TestDb> {
     engineKeyRing: new KeyRing(engine, provider),
     close: async () => {
       await Promise.all([app.end(), engine.end(), owner.end()])
-      await admin.query(`drop database if exists ${name} with (force)`)
-      await admin.end()
+      await asAdmin(superUrl, `drop database if exists ${name} with (force)`)
     },
   }
 }
