@@ -13,10 +13,10 @@ import { getRun } from './get-run.ts'
 import { httpRuns } from './http-runs.ts'
 import { Lab } from './lab.ts'
 import { lateness } from './lateness.ts'
-import { calibrate, waitForQuiet } from './machine.ts'
 import { million } from './million.ts'
 import { type Profile, profiles } from './profile.ts'
 import { formatTable, formatVerdict, judge, toJsonLine } from './report.ts'
+import { runRounds } from './rounds.ts'
 import { up } from './up.ts'
 
 const benchmarks: Record<string, Benchmark> = {
@@ -43,62 +43,48 @@ const { values: options, positionals } = parseArgs({
 })
 
 const say = (line: string) => process.stderr.write(`${line}\n`)
-const names = positionals.length > 0 ? positionals : Object.keys(benchmarks)
+const chosen = (positionals.length > 0 ? positionals : Object.keys(benchmarks)).map((name) => {
+  const benchmark = benchmarks[name]
+  if (benchmark === undefined) throw new Error(`there is no benchmark ${name}: ${Object.keys(benchmarks).join(', ')}`)
+  return [name, benchmark] as const
+})
 const lab = new Lab(chooseProfile())
-process.once('SIGINT', () => void lab.close().then(() => process.exit(130)))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void lab.close().then(() => process.exit(130)))
+}
 
 function chooseProfile(): Profile {
   const profile = profiles[options.profile as Profile['name']]
   if (profile === undefined) throw new Error(`there is no profile ${options.profile}: ci, bench`)
   return {
     ...profile,
-    rounds: Number(options.rounds ?? profile.rounds),
     runs: Number(options.runs ?? profile.runs),
     seconds: Number(options.seconds ?? profile.seconds),
   }
 }
 
-async function runBenchmark(name: string, { title, contenders, rounds }: Benchmark): Promise<Sample[]> {
-  say(`${name}: ${title}`)
-  const wanted = options.only?.split(',')
-  const samples: Sample[] = []
-  const take = (sample: Sample) => {
-    samples.push(sample)
-    if (options.json) process.stdout.write(`${toJsonLine(sample)}\n`)
-  }
-  for (
-    let round = 1;
-    round <= (options.rounds === undefined ? (rounds ?? lab.profile.rounds) : lab.profile.rounds);
-    round += 1
-  ) {
-    for (const contender of contenders) {
-      if (wanted !== undefined && !wanted.includes(contender.name)) continue
-      const isQuiet = !lab.profile.waitsForQuiet || (await waitForQuiet(lab.groups()))
-      const calibration = calibrate()
-      const measures = await contender.round(lab, round)
-      const at = { name, contender: contender.name, round }
-      for (const measure of measures) take({ ...measure, ...at })
-      take({ ...at, metric: 'calibration', value: calibration, unit: '1/ms' })
-      const [main] = measures
-      const noise = isQuiet ? '' : ', the machine was not quiet'
-      say(`  round ${round}, ${contender.name}: ${main?.metric ?? ''} ${main?.value.toFixed(1)} ${main?.unit}${noise}`)
-    }
-  }
-  return samples
-}
-
 const samples: Sample[] = []
+const failures: string[] = []
 try {
-  for (const name of names) {
-    const benchmark = benchmarks[name]
-    if (benchmark === undefined) throw new Error(`there is no benchmark ${name}: ${Object.keys(benchmarks).join(', ')}`)
-    samples.push(...(await runBenchmark(name, benchmark)))
+  for (const [name, benchmark] of chosen) {
+    say(`${name}: ${benchmark.title}`)
+    const failed = await runRounds(lab, name, benchmark, {
+      rounds: options.rounds === undefined ? (benchmark.rounds ?? lab.profile.rounds) : Number(options.rounds),
+      only: options.only?.split(','),
+      onSample: (sample) => {
+        samples.push(sample)
+        if (options.json) process.stdout.write(`${toJsonLine(sample)}\n`)
+      },
+      say,
+    })
+    failures.push(...failed)
   }
 } finally {
   await lab.close()
 }
 const verdicts = judge(samples)
 const report = options.json ? say : console.log
-report(`\n${formatTable(samples)}\n`)
+if (samples.length > 0) report(`\n${formatTable(samples)}\n`)
 for (const verdict of verdicts) report(formatVerdict(verdict))
-process.exitCode = verdicts.every(({ passed }) => passed) ? 0 : 1
+for (const failure of failures) report(`FAIL  ${failure}`)
+process.exitCode = failures.length === 0 && verdicts.every(({ passed }) => passed) ? 0 : 1

@@ -29,6 +29,10 @@ let world: World | undefined
 let passed = 0
 let failed = 0
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void Promise.resolve(world?.close()).then(() => process.exit(130)))
+}
+
 async function runRow(id: string): Promise<void> {
   const inPackage = packageRows[id]
   if (inPackage !== undefined) return runVitest(inPackage.folder, inPackage.files)
