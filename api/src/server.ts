@@ -15,6 +15,7 @@ export interface HttpServer {
 const keepAliveMs = 65_000
 const headersTimeoutMs = 15_000
 const requestTimeoutMs = 120_000
+const sweepMs = 50
 
 /** Starts listening. */
 export async function listen(services: Services): Promise<HttpServer> {
@@ -65,8 +66,13 @@ export async function listen(services: Services): Promise<HttpServer> {
     port: typeof address === 'object' && address !== null ? address.port : config.port,
     close: () =>
       new Promise((resolve, reject) => {
-        server.close((error) => (error ? reject(error) : resolve()))
-        server.closeIdleConnections()
+        // A connection that is kept alive becomes idle only when its last answer is out.
+        const sweep = setInterval(() => server.closeIdleConnections(), sweepMs)
+        server.close((error) => {
+          clearInterval(sweep)
+          if (error) reject(error)
+          else resolve()
+        })
       }),
   }
 }

@@ -79,14 +79,19 @@ test('asked to stop, it answers what is in flight, and every run it said yes to 
     }
   }
   await create()
+  let stoppedAt = 0
   const creating: Promise<{ status: number; id: string | undefined }>[] = []
   for (let round = 0; round < 40; round++) {
     for (let index = 0; index < 10; index++) creating.push(create())
-    if (round === 20) child.kill('SIGTERM')
+    if (round === 20) {
+      child.kill('SIGTERM')
+      stoppedAt = performance.now()
+    }
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
   const answers = await Promise.all(creating)
   expect((await ended)[0]).toBe(0)
+  expect(performance.now() - stoppedAt).toBeLessThan(10_000)
   // What was not answered was not taken: a connection is refused, never cut in the middle.
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 0]))
   const { rows } = await db.owner.query<{ count: number }>('select count(*)::int as count from inputs')
