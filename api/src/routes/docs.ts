@@ -30,10 +30,11 @@ export function mountDocs(
   operations: readonly Operation[],
   services: Services,
 ): void {
-  const document = JSON.stringify(openApiDocument(operations, services.config.publicUrl))
-  app.get('/openapi.json', (c) =>
-    c.body(document, 200, { 'content-type': 'application/json', 'access-control-allow-origin': '*' }),
-  )
+  let document: string | undefined
+  app.get('/openapi.json', (c) => {
+    document ??= JSON.stringify(openApiDocument(operations, services.config.publicUrl))
+    return c.body(document, 200, { 'content-type': 'application/json', 'access-control-allow-origin': '*' })
+  })
 
   app.get('/docs', async (c, next) => {
     const nonce = randomBytes(16).toString('base64')
