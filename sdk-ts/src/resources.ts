@@ -12,6 +12,7 @@ import {
 } from './connection.ts'
 import * as api from './generated/sdk.gen.ts'
 import type * as wire from './generated/types.gen.ts'
+import { pause } from './transport.ts'
 
 type Query<Data extends { query?: unknown }> = NonNullable<Data['query']>
 
@@ -49,6 +50,9 @@ export const jobs = (to: Connection) => ({
     listing(query, (query) => api.listOccurrences({ ...call(to, options), path: { jobId }, query })),
 })
 
+const endedFirstMs = 100
+const endedMaxMs = 2_000
+
 type NewRun = WithDates<wire.NewRun, 'dueAt'>
 
 /** Runs: executions. */
@@ -65,6 +69,14 @@ export const runs = (to: Connection) => ({
   list: (query?: Query<wire.ListRunsData>, options?: CallOptions) =>
     listing(query, (query) => api.listRuns({ ...call(to, options), query })),
   get: (runId: string, options?: CallOptions) => value(api.getRun({ ...call(to, options), path: { runId } })),
+  /** The run once it has ended. Asks again and again, less and less often. */
+  ended: async (runId: string, options: CallOptions = {}) => {
+    for (let waitMs = endedFirstMs; ; waitMs = Math.min(endedMaxMs, waitMs * 1.5)) {
+      const run = await value(api.getRun({ ...call(to, options), path: { runId } }))
+      if (run.finishedAt !== null) return run
+      await pause(waitMs, options.signal)
+    }
+  },
   cancel: (runId: string, options?: CallOptions) => value(api.cancelRun({ ...call(to, options), path: { runId } })),
   /** Runs again what an ended run did, with its body or another. */
   replay: (runId: string, body: wire.ReplayRun = {}, options?: CreateOptions) =>

@@ -23,7 +23,9 @@ test('a job is upserted, run and read', async () => {
 test('runs are created, cancelled and replayed', async () => {
   const run = await meridian.runs.create({ target, dueAt: inAnHour() })
   expect(run.status).toBe('scheduled')
+  const ended = meridian.runs.ended(run.id)
   expect((await meridian.runs.cancel(run.id)).status).toBe('cancelled')
+  expect(await ended).toMatchObject({ id: run.id, status: 'cancelled' })
   const replay = await meridian.runs.replay(run.id)
   expect(replay.replayOf).toBe(run.id)
   expect((await meridian.runs.request(replay.id)).url).toBe(target.url)
