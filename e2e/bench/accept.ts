@@ -20,7 +20,7 @@ export async function acceptOneByOne(lab: Lab, isDry: boolean): Promise<Measure[
     }
     await saturate({ ...barrage, keyPrefix: `${randomUUID()}-`, seconds: 2 })
     const cpu = lab.readCpu()
-    const seconds = Math.max(2, lab.profile.seconds / 2)
+    const seconds = Math.max(2, Math.round(lab.profile.seconds / 2))
     const { perSecond, p50, p99, failures } = await saturate({ ...barrage, keyPrefix: `${randomUUID()}-`, seconds })
     if (failures > 0) throw new Error(`${failures} of the requests failed`)
     return [

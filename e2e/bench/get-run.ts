@@ -27,6 +27,7 @@ export const getRun: Benchmark = {
             headers: meridian.api.headers,
           })
           await pace(meridian.api.origin, { perSecond, seconds: 2 }, get)
+          const cpu = lab.readCpu()
           const { latenciesMs, statuses, errors } = await pace(
             meridian.api.origin,
             { perSecond, seconds: lab.profile.seconds },
@@ -42,6 +43,7 @@ export const getRun: Benchmark = {
               value: percentile(latenciesMs, percent),
               unit: 'ms',
             })),
+            ...lab.cpuPerRun(cpu, latenciesMs.length),
           ]
         } finally {
           await meridian.close()
