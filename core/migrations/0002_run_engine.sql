@@ -109,6 +109,7 @@ begin
   if exists (select from due where pool = p_pool and due_at <= v_until) then
     perform promote_due(p_pool, v_until, 2 * p_batch);
   end if;
+  if not exists (select from ready where pool = p_pool) then return; end if;
   select p_cap - count(*) into v_room from held h where h.pool = p_pool;
   -- Where slots come free by the thousand, one here and there is not worth a walk over all queues.
   if v_room < greatest(1, p_room_min) then return; end if;
