@@ -58,21 +58,20 @@ const endStatement = `
 
 const retryStatement = `
   with ${guardedDelete},
+  t as materialized (
+    select d.*, date_trunc('milliseconds', clock_timestamp()) + delay * interval '1 millisecond' as retry_at from d),
   moved as (
     insert into due (pool, due_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at)
-    select pool, date_trunc('milliseconds', clock_timestamp()) + delay * interval '1 millisecond', id, tenant_id, project_id, queue_id,
-      priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at from d
-    returning tenant_id, id, due_at),
+    select pool, retry_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at from t),
   a as (
     insert into attempts (tenant_id, run_id, attempt, fence, due_at, started_at, ended_at, duration_ms, http_status, error, retry_at,
       executor_id, response, response_object)
-    select d.tenant_id, d.id, d.attempt, d.fence, d.due_at, to_timestamp(d.started / 1000), clock_timestamp(), d.ms, d.http, d.err,
-      moved.due_at, d.executor_id, decode(d.resp, 'base64'), d.obj
-    from d join moved on moved.id = d.id),
+    select tenant_id, id, attempt, fence, due_at, to_timestamp(started / 1000), clock_timestamp(), ms, http, err,
+      retry_at, executor_id, decode(resp, 'base64'), obj from t),
   e as (
     insert into events (tenant_id, project_id, type, subject, job_id, data)
-    select tenant_id, project_id, 'run.retrying', id, job_id, jsonb_build_object('error', err, 'attempt', attempt) from d)
-  select id from d`
+    select tenant_id, project_id, 'run.retrying', id, job_id, jsonb_build_object('error', err, 'attempt', attempt) from t)
+  select id from t`
 
 const columns = (poolId: number, records: (AttemptRecord & { state: number; delayMs: number })[]): unknown[] => {
   const column = (pick: (record: AttemptRecord & { state: number; delayMs: number }) => string | number | null): string =>
