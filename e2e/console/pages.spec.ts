@@ -1,0 +1,127 @@
+import AxeBuilder from '@axe-core/playwright'
+import type { Page } from '@playwright/test'
+import { expect, open, test } from './test.ts'
+
+/** What is wrong with the page for those who don't see, hear or point as we do: rule and place. */
+async function axeFindings(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')}`))
+}
+
+const widths = [1440, 390] as const
+const themes = ['light', 'dark'] as const
+
+for (const theme of themes) {
+  for (const width of widths) {
+    test(`every page is accessible and fits, ${theme} at ${width}`, async ({
+      browser,
+      stateOf,
+      status,
+      base,
+      sdk,
+      receiver,
+      label,
+    }) => {
+      const target = { type: 'http', url: receiver.url(label, 'fail/9') } as const
+      const schedule = { type: 'cron', cron: '*/5 * * * *', timezone: 'Asia/Tokyo' } as const
+      const job = await sdk.jobs.create({
+        name: label.padEnd(200, '-long'),
+        target,
+        schedule,
+        retry: { limit: 1 },
+        tags: ['e2e'],
+      })
+      const run = await sdk.jobs.run(job.id)
+      await expect.poll(async () => (await sdk.runs.get(run.id)).status).toBe('failed')
+      const context = await browser.newContext({
+        baseURL: status.urls.console,
+        storageState: await stateOf('owner'),
+        viewport: { width, height: 900 },
+        colorScheme: theme,
+        timezoneId: 'Europe/Berlin',
+      })
+      const page = await context.newPage()
+      const paths = [
+        '',
+        '/jobs',
+        '/jobs?q=nothing-is-called-that',
+        '/jobs/new',
+        `/jobs/${job.id}`,
+        `/jobs/${job.id}/schedule`,
+        `/jobs/${job.id}/definition`,
+        `/jobs/${job.id}/versions`,
+        `/jobs/${job.id}/settings`,
+        `/jobs/${job.id}/edit`,
+        '/runs',
+        '/runs?status=running&last=1h',
+        `/runs/${run.id}`,
+        '/keys',
+        '/settings',
+      ]
+      for (const path of paths) {
+        await open(page, base + path)
+        expect.soft(await axeFindings(page), `${path} at ${width}, ${theme}`).toEqual([])
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+        expect.soft(overflow, `${path} is wider than ${width}`).toBeLessThanOrEqual(0)
+      }
+      await context.clearCookies({ name: 'meridian_session' })
+      await open(page, '/login?problem=expired')
+      expect.soft(await axeFindings(page), 'the sign-in').toEqual([])
+      await context.close()
+    })
+  }
+}
+
+test('dialogs and menus are accessible', async ({ page, base }) => {
+  await open(page, `${base}/keys`)
+  await page.getByRole('button', { name: 'Create a key' }).click()
+  await page.getByRole('dialog').waitFor()
+  expect.soft(await axeFindings(page), 'new key').toEqual([])
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  await page.keyboard.press('?')
+  await page.getByRole('dialog').waitFor()
+  expect.soft(await axeFindings(page), 'shortcuts').toEqual([])
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  await page.keyboard.press('/')
+  await page.getByRole('dialog').waitFor()
+  expect.soft(await axeFindings(page), 'search').toEqual([])
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: /^Account of/ }).click()
+  await page.getByRole('menu').waitFor()
+  expect.soft(await axeFindings(page), 'account').toEqual([])
+})
+
+test('the theme is chosen once and there from the first byte', async ({ page, base }) => {
+  await open(page, `${base}/settings`)
+  await page.getByText('Dark', { exact: true }).click()
+  const html = await (await page.request.get(`${base}/settings`)).text()
+  expect(html).toContain('data-theme="dark"')
+})
+
+test('pages are quick on a slow machine, and nothing jumps', async ({ page, base }) => {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 4 })
+  for (const path of ['', '/jobs', '/runs', '/keys']) {
+    await open(page, base + path)
+    const measured = await page.evaluate(async () => {
+      const seen = { largestPaint: 0, shift: 0 }
+      const watch = (
+        type: string,
+        take: (entry: PerformanceEntry & { value?: number; hadRecentInput?: boolean }) => void,
+      ) => new PerformanceObserver((list) => list.getEntries().forEach(take)).observe({ type, buffered: true })
+      watch('largest-contentful-paint', (entry) => {
+        seen.largestPaint = entry.startTime
+      })
+      watch('layout-shift', (entry) => {
+        if (!entry.hadRecentInput) seen.shift += entry.value ?? 0
+      })
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      return seen
+    })
+    expect.soft(measured.largestPaint, `largest paint of ${path}`).toBeLessThan(1_500)
+    expect.soft(measured.shift, `layout shift of ${path}`).toBeLessThan(0.01)
+  }
+})
