@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from './command.ts'
 import { readJson, root } from './home.ts'
@@ -93,6 +93,9 @@ function addCoverage(result: SuiteReport, file: string): void {
 const browserSuite: Suite = {
   name: 'browser',
   run: async (context) => {
+    // Without its configuration Playwright would take the tests of vitest for its own.
+    const config = join(root, 'e2e/playwright.config.ts')
+    if (!existsSync(config)) return failed('browser', `there are no tests: ${config} is missing`)
     const report = context.file('browser.json')
     const playwright = join(root, 'e2e/node_modules/.bin/playwright')
     const { ending, output } = await runTool(context, 'browser', playwright, ['test', '--reporter=line,json'], {
