@@ -21,6 +21,8 @@ const schema = z.object({
   ALLOW_PRIVATE_TARGETS: flag.default(false),
   /** Runs that one executor performs at once. */
   EXECUTOR_CAPACITY: count(512, 1, 10_000),
+  /** How long a claimed run is an executor's without a sign of life. */
+  LEASE_SECONDS: count(15, 2, 300),
   SOCKETS_PER_ORIGIN: count(64, 1, 1_000),
   RETENTION_DAYS: count(90, 7, 3_650),
   RESPONSE_INLINE_BYTES: count(65_536, 0, 1_048_576),

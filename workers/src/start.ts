@@ -135,6 +135,7 @@ async function startExecutor(means: Means): Promise<Running> {
     outbound,
     poolId,
     capacity: config.EXECUTOR_CAPACITY,
+    leaseSeconds: config.LEASE_SECONDS,
     log,
     metrics: createExecutorMetrics(metrics),
     keeping: {
@@ -154,7 +155,7 @@ async function startExecutor(means: Means): Promise<Running> {
   })
   const loops = [
     startLoop({ name: 'announce', idleMs: 500, log, runOnce: async () => (await executor.announce(), 'idle') }),
-    startLoop({ name: 'leases', idleMs: 2_500, log, runOnce: async () => (await executor.renew(), 'idle') }),
+    startLoop({ name: 'leases', idleMs: executor.renewEveryMs, log, runOnce: async () => (await executor.renew(), 'idle') }),
   ]
   const subscriber = createSubscriber(redis, log)
   subscriber.on('message', (_channel: string, message: string) => {

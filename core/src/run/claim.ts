@@ -17,8 +17,11 @@ export interface Claimed {
   jobId: Uuid | null
   jobVersion: number | null
   source: RunSource
-  /** The sealed request; null: that of the job's version. */
+  /** Size of the run's own sealed request; null when it does what the job's version says. */
+  payloadBytes: number | null
+  /** The run's own sealed request, unless it is too large for a claim to carry: then `readPayload` fetches it. */
   sealed: Buffer | null
+  keepWeek: string
 }
 
 export interface Claim {
@@ -30,7 +33,12 @@ export interface Claim {
 /** How long a lease lasts without a heartbeat, where nothing else is configured. */
 export const defaultLeaseSeconds = 15
 
-type ClaimRow = [number, Uuid, number, number, number | null, Uuid | null, number | null, number, string | null, number]
+type ClaimRow = [
+  number, Uuid, number, number, number | null, Uuid | null, number | null, number, number | null, string | null, string, number,
+]
+
+/** A claim takes a thousand runs: payloads beyond this are fetched one by one, or they would fill any memory. */
+const carriedBytesMax = 65_536
 
 // One index probe a row, then by place: whatever the planner believes about tables that are empty when analysed. A
 // payload is fetched here, so it never travels through Redis; pg reads fields as UTF-8, hence base64.
@@ -48,7 +56,8 @@ const statement = `
     returning x.o::int as o, h.tenant_id, h.project_id, h.id, h.attempt, h.attempts_max, h.nominal_at, h.keep_week
   )
   select c.o, c.project_id, c.attempt, c.attempts_max, round(extract(epoch from c.nominal_at)::float8 * 1000), n.job_id, n.job_version,
-    n.source, encode(n.payload, 'base64'), extract(epoch from clock_timestamp())::float8 * 1000
+    n.source, octet_length(n.payload), case when octet_length(n.payload) <= ${carriedBytesMax} then encode(n.payload, 'base64') end,
+    c.keep_week, extract(epoch from clock_timestamp())::float8 * 1000
   from c cross join lateral (
     select i.job_id, i.job_version, i.source, i.payload from inputs i
     where i.keep_week = c.keep_week and i.tenant_id = c.tenant_id and i.project_id = c.project_id and i.id = c.id
@@ -69,7 +78,7 @@ export async function claimRuns(pool: Pool, poolId: number, executorId: Uuid, pa
     leaseSeconds,
   ])
   const runs: Claimed[] = []
-  for (const [ordinal, projectId, attempt, attemptsMax, nominalAtMs, jobId, jobVersion, source, payload] of rows) {
+  for (const [ordinal, projectId, attempt, attemptsMax, nominalAtMs, jobId, jobVersion, source, payloadBytes, payload, keepWeek] of rows) {
     const admitted = parcel[ordinal - 1]
     if (admitted === undefined) continue
     const [tenantId, queueId, id, fence, dueAtMs] = admitted
@@ -86,10 +95,25 @@ export async function claimRuns(pool: Pool, poolId: number, executorId: Uuid, pa
       jobId,
       jobVersion,
       source: runSources[source] ?? 'api',
+      payloadBytes,
       sealed: payload === null ? null : Buffer.from(payload, 'base64'),
+      keepWeek,
     })
   }
-  return { runs, nowMs: rows[0]?.[9] ?? 0 }
+  return { runs, nowMs: rows[0]?.[11] ?? 0 }
+}
+
+/** The sealed request of a run that was too large for its claim. Throws when it is gone. */
+export async function readPayload(pool: Pool, { tenantId, projectId, id, keepWeek }: Claimed): Promise<Buffer> {
+  const rows = await runNamed<[Buffer | null]>(
+    pool,
+    'read_payload',
+    'select payload from inputs where keep_week = $1 and tenant_id = $2 and project_id = $3 and id = $4',
+    [keepWeek, tenantId, projectId, id],
+  )
+  const payload = rows[0]?.[0]
+  if (payload === undefined || payload === null) throw new Error('the payload of the run is gone')
+  return payload
 }
 
 /** What names a held run and proves who holds it. */

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { uuidv7 } from '../../src/kernel/ids.ts'
 import type { Admitted } from '../../src/run/admit.ts'
-import { claimRuns, handBack, renewLeases } from '../../src/run/claim.ts'
+import { claimRuns, handBack, readPayload, renewLeases } from '../../src/run/claim.ts'
 import { getRun } from '../../src/run/get.ts'
-import { prepareRun } from '../../src/run/accept.ts'
 import { decodeRequest } from '../../src/run/request-codec.ts'
 import { createStage, executorId, type Stage, target } from './stage.ts'
 
@@ -67,12 +66,20 @@ describe('claiming', () => {
     expect(await stage.value('select attempt as value from held where id = $1', parcel[2])).toBe(1)
   })
 
-  it('a payload of megabytes arrives as it was', async () => {
-    const body = 'x'.repeat(3_000_000)
-    await stage.accept({ target: { ...target, body } })
-    const row = await prepareRun(stage.ctx, { target: { ...target, body } })
-    const [run] = await stage.claim(await stage.admit())
-    expect(run?.sealed?.length).toBe(row.payload?.length)
+  it('a large payload is not carried by the claim, and is there when it is asked for', async () => {
+    const sizes = [60_000, 3_000_000]
+    await stage.accept(...sizes.map((size) => ({ target: { ...target, body: 'x'.repeat(size) } })))
+    const runs = (await stage.claim(await stage.admit())).toSorted((a, b) => (a.payloadBytes ?? 0) - (b.payloadBytes ?? 0))
+    expect(runs.map((run) => run.sealed === null)).toEqual([false, true])
+    for (const [index, run] of runs.entries()) {
+      expect(run.payloadBytes).toBeGreaterThan(sizes[index] ?? 0)
+      const sealed = run.sealed ?? (await readPayload(stage.db.engine, run))
+      const { body } = decodeRequest(await stage.db.engineKeyRing.open(run.tenantId, run.id, sealed))
+      expect(body?.toString()).toBe('x'.repeat(sizes[index] ?? 0))
+    }
+    const [, large] = runs
+    if (large === undefined) throw new Error('nothing was claimed')
+    await expect(readPayload(stage.db.engine, { ...large, id: uuidv7(Date.now()) })).rejects.toThrow('gone')
   })
 })
 

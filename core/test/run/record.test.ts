@@ -74,7 +74,7 @@ describe('an end', () => {
     const [parcel] = await stage.admit()
     if (run === undefined || parcel === undefined) throw new Error('nothing was admitted')
     const [tenantId, queueId, id, fence] = parcel
-    const lease = { tenantId, projectId: run.projectId, queueId, id, fence, attempt: 1, attemptsMax: 6, dueAtMs: 0, nominalAtMs: null, jobId: null, jobVersion: null, source: 'api' as const, sealed: null }
+    const lease = { tenantId, projectId: run.projectId, queueId, id, fence, attempt: 1, attemptsMax: 6, dueAtMs: 0, nominalAtMs: null, jobId: null, jobVersion: null, source: 'api' as const, payloadBytes: null, sealed: null, keepWeek: '' }
     expect(await recordEnds(stage.db.engine, 1, [endOf(lease)])).toEqual(nothing)
     expect(await stage.whereIs(id)).toEqual(['queued'])
   })

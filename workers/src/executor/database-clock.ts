@@ -1,7 +1,7 @@
 /** This process's idea of the database's clock, kept right by every answer that carries it. */
 export class DatabaseClock {
   #offsetMs = 0
-  #uncertaintyMs = Number.POSITIVE_INFINITY
+  #roundTripMs = Number.POSITIVE_INFINITY
   #takenAtMs = 0
 
   /** Monotonic with fractions, so that neither steps of the wall clock nor rounding make a run early. */
@@ -21,14 +21,17 @@ export class DatabaseClock {
 
   /**
    * Learns from an answer: the database read its clock somewhere between the question and the answer. The most certain
-   * sample wins, and none is believed for longer than a minute, because clocks drift.
+   * sample wins, and none is believed for longer than a minute, because clocks drift, nor when a later one contradicts
+   * it: one of the clocks was set, or this machine slept.
    */
   observe(askedAtMs: number, answeredAtMs: number, databaseMs: number): void {
-    const uncertaintyMs = (answeredAtMs - askedAtMs) / 2
-    if (uncertaintyMs >= this.#uncertaintyMs && answeredAtMs - this.#takenAtMs < 60_000) return
+    const roundTripMs = answeredAtMs - askedAtMs
     // The answer's clock was read late in the statement; assuming the earliest possible instant would make us early.
-    this.#offsetMs = databaseMs - answeredAtMs
-    this.#uncertaintyMs = uncertaintyMs
+    const offsetMs = databaseMs - answeredAtMs
+    const isContradicted = offsetMs > this.#offsetMs + this.#roundTripMs || this.#offsetMs > offsetMs + roundTripMs
+    if (roundTripMs >= this.#roundTripMs && answeredAtMs - this.#takenAtMs < 60_000 && !isContradicted) return
+    this.#offsetMs = offsetMs
+    this.#roundTripMs = roundTripMs
     this.#takenAtMs = answeredAtMs
   }
 }

@@ -2,7 +2,8 @@ import type { Pool } from '@meridian/core/db/client'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import type { Log } from '@meridian/core/kernel/log'
 import { type Admitted, announceExecutor, retireExecutor } from '@meridian/core/run/admit'
-import { type Claimed, claimRuns, handBack, renewLeases } from '@meridian/core/run/claim'
+import { type Claimed, claimRuns, handBack, type Lease, renewLeases } from '@meridian/core/run/claim'
+import { returnQueued } from '@meridian/core/run/rescue'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import { Cancellation } from '../outbound/cancellation.ts'
 import type { Outbound } from '../outbound.ts'
@@ -22,6 +23,8 @@ export interface ExecutorOptions {
   poolId: number
   /** Runs performed at once. */
   capacity: number
+  /** How long a claim holds without being renewed. */
+  leaseSeconds: number
   log: Log
   metrics: ExecutorMetrics
   /** Slots came free: a dispatcher with a backlog wants to know. */
@@ -34,14 +37,14 @@ export interface ExecutorOptions {
 interface Held {
   run: Claimed
   cancellation: Cancellation
-  claimedAtMs: number
+  /** When the lease is certainly over, by `performance.now()`, which goes on while this process is frozen. */
+  leaseUntilMs: number
   state: 'waiting' | 'performing' | 'recording'
 }
 
 const claimMax = 1_000
 /** Claimed runs kept at hand, so that performing outlasts the next claim. */
 const bufferMin = 600
-const renewEveryMs = 5_000
 const recordBacklogMax = 4_000
 
 /**
@@ -62,7 +65,7 @@ export class Executor {
   #rate = 0
   #rateAtMs = performance.now()
   #unclaimed: { runs: Admitted[]; done: () => void }[] = []
-  #isClaiming = false
+  #claiming: Promise<void> | null = null
   #roomWaiters: (() => void)[] = []
   #isStopping = false
   #idleWaiters: (() => void)[] = []
@@ -73,9 +76,9 @@ export class Executor {
     this.#recorder = new Recorder({
       ...options,
       executorId: options.id,
-      onRecorded: (ids) => {
-        for (const id of ids) this.#held.delete(id)
-        this.#finished += ids.length
+      onRecorded: (leases) => {
+        for (const lease of leases) this.#forget(lease)
+        this.#finished += leases.length
         options.onFreed()
         this.#pump()
       },
@@ -90,7 +93,10 @@ export class Executor {
   async take(runs: Admitted[]): Promise<void> {
     await new Promise<void>((done) => {
       this.#unclaimed.push({ runs, done })
-      void this.#claim()
+      // One claim at a time, of all parcels that came meanwhile: under load claims grow, alone they are prompt.
+      this.#claiming ??= this.#claimAll().finally(() => {
+        this.#claiming = null
+      })
     })
     while (!this.#isStopping && this.#backlog > Math.max(bufferMin, this.#options.capacity)) {
       await new Promise<void>((resolve) => this.#roomWaiters.push(resolve))
@@ -101,10 +107,8 @@ export class Executor {
     return this.#queue.length - this.#queueHead
   }
 
-  // One claim at a time, of all parcels that came meanwhile: under load claims grow, alone they are prompt.
-  async #claim(): Promise<void> {
-    if (this.#isClaiming) return
-    this.#isClaiming = true
+  async #claimAll(): Promise<void> {
+    const { engine, poolId, log } = this.#options
     while (this.#unclaimed.length > 0) {
       let count = 0
       let parcels = 0
@@ -112,24 +116,36 @@ export class Executor {
         count += this.#unclaimed[parcels++]?.runs.length ?? 0
       }
       const batch = this.#unclaimed.splice(0, parcels)
+      const runs = batch.flatMap((parcel) => parcel.runs)
       try {
-        const askedAtMs = DatabaseClock.localMs()
-        const claim = await claimRuns(this.#options.engine, this.#options.poolId, this.#options.id, batch.flatMap((parcel) => parcel.runs))
-        if (claim.runs.length > 0) this.#clock.observe(askedAtMs, DatabaseClock.localMs(), claim.nowMs)
-        for (const run of claim.runs) this.#accept(run)
+        if (this.#isStopping) await returnQueued(engine, poolId, runs)
+        else await this.#claim(runs)
       } catch (error) {
         // Not claimed, or claimed unheard: either way the reaper gives them out again.
-        this.#options.log.warn({ err: error, runs: count }, 'could not claim runs')
+        log.warn({ err: error, runs: count }, 'could not claim runs')
       }
       for (const parcel of batch) parcel.done()
     }
-    this.#isClaiming = false
   }
 
-  #accept(run: Claimed): void {
-    const held: Held = { run, cancellation: new Cancellation(), claimedAtMs: performance.now(), state: 'waiting' }
-    this.#held.set(run.id, held)
-    this.#arm(held)
+  async #claim(runs: Admitted[]): Promise<void> {
+    const { engine, poolId, id, leaseSeconds } = this.#options
+    const askedAtMs = DatabaseClock.localMs()
+    const leaseUntilMs = performance.now() + leaseSeconds * 1_000
+    const claim = await claimRuns(engine, poolId, id, runs, leaseSeconds)
+    if (claim.runs.length > 0) this.#clock.observe(askedAtMs, DatabaseClock.localMs(), claim.nowMs)
+    for (const run of claim.runs) {
+      // An attempt of it that this executor lost by being frozen may still be going on.
+      this.cancel(run.id)
+      const held: Held = { run, cancellation: new Cancellation(), leaseUntilMs, state: 'waiting' }
+      this.#held.set(run.id, held)
+      this.#arm(held)
+    }
+  }
+
+  /** Nobody but this very attempt is meant: a later one of the same run may be here by now. */
+  #forget({ id, fence }: Lease): void {
+    if (this.#held.get(id)?.run.fence === fence) this.#held.delete(id)
   }
 
   // The last timer before the instant: rounded up and asked again, so that it is never early.
@@ -148,7 +164,10 @@ export class Executor {
       this.#performing < this.#options.capacity && this.#backlog > 0 && !this.#isStopping && this.#recorder.backlog < recordBacklogMax
     ) {
       const held = this.#queue[this.#queueHead++]
-      if (held !== undefined && !held.cancellation.cancelled) void this.#perform(held)
+      if (held === undefined || held.cancellation.cancelled) continue
+      // Frozen or cut off for too long: by now it may be somebody else's, and is given out again if it is not.
+      if (performance.now() >= held.leaseUntilMs) this.#forget(held.run)
+      else void this.#perform(held)
     }
     if (this.#queueHead > 1_024 && this.#queueHead * 2 > this.#queue.length) {
       this.#queue = this.#queue.slice(this.#queueHead)
@@ -162,12 +181,12 @@ export class Executor {
     held.state = 'performing'
     try {
       const performed = await perform(held.run, held.cancellation, this.#options, this.#requests, this.#clock)
-      if (held.cancellation.cancelled) this.#held.delete(held.run.id)
+      if (held.cancellation.cancelled) this.#forget(held.run)
       else this.#record(held, performed)
     } catch (error) {
       // A bug, not an outcome. The lease runs out and the run is tried again.
       this.#options.log.error({ err: error, runId: held.run.id, tenantId: held.run.tenantId }, 'performing a run threw')
-      this.#held.delete(held.run.id)
+      this.#forget(held.run)
     } finally {
       this.#performing--
       if (this.#performing === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
@@ -186,17 +205,27 @@ export class Executor {
     const held = this.#held.get(id)
     if (held === undefined || held.state === 'recording' || (fence !== undefined && held.run.fence !== fence)) return
     held.cancellation.cancel()
-    if (held.state === 'waiting') this.#held.delete(id)
+    if (held.state === 'waiting') this.#forget(held.run)
   }
 
-  /** Prolongs the leases of runs held for a while, and stops those that were lost. */
+  /** How often `renew` wants to be called. */
+  get renewEveryMs(): number {
+    return (this.#options.leaseSeconds * 1_000) / 6
+  }
+
+  /** Prolongs the leases that are a third over, and stops the attempts whose lease was lost. */
   async renew(): Promise<void> {
-    const before = performance.now() - renewEveryMs + 1_000
-    // A row whose record is in flight is left alone: touching it would make the guarded delete miss it.
-    const old = [...this.#held.values()].filter((held) => held.state !== 'recording' && held.claimedAtMs < before)
+    const { engine, poolId, leaseSeconds } = this.#options
+    const nowMs = performance.now()
+    const leaseMs = leaseSeconds * 1_000
+    // A row whose record is in flight is left alone: touching it would make the guarded delete look twice.
+    const old = [...this.#held.values()].filter((held) => held.state !== 'recording' && held.leaseUntilMs - nowMs < (leaseMs * 2) / 3)
     if (old.length === 0) return
-    const kept = await renewLeases(this.#options.engine, this.#options.poolId, old.map((held) => held.run))
-    for (const { run } of old) if (!kept.has(run.id)) this.cancel(run.id, run.fence)
+    const kept = await renewLeases(engine, poolId, old.map((held) => held.run), leaseSeconds)
+    for (const held of old) {
+      if (kept.has(held.run.id)) held.leaseUntilMs = nowMs + leaseMs
+      else this.cancel(held.run.id, held.run.fence)
+    }
   }
 
   /** Tells dispatchers what this executor can take. */
@@ -223,8 +252,9 @@ export class Executor {
     this.#isStopping = true
     for (const resolve of this.#roomWaiters.splice(0)) resolve()
     await retireExecutor(engine, id).catch((error: unknown) => log.warn({ err: error }, 'could not retire'))
+    await this.#claiming
     const waiting = [...this.#held.values()].filter((held) => held.state === 'waiting')
-    for (const held of waiting) held.cancellation.cancel()
+    for (const held of waiting) this.cancel(held.run.id, held.run.fence)
     if (waiting.length > 0) {
       await handBack(engine, poolId, waiting.map((held) => held.run)).catch((error: unknown) => log.warn({ err: error }, 'could not hand runs back'))
     }

@@ -1,3 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isUnavailable } from '@meridian/core/db/client'
+import { AppError } from '@meridian/core/kernel/errors'
 import type { Claimed } from '@meridian/core/run/claim'
 import type { AttemptOutcome } from '@meridian/core/run/outcome'
 import { nextDelay } from '@meridian/core/run/retry-policy'
@@ -19,18 +22,40 @@ export interface Performed {
   retryInMs: number | null
 }
 
+interface Means {
+  outbound: Outbound
+  keeping: ResponseKeeping
+}
+
 /** Opens the request of a run and performs one attempt. Always resolves: failing is an outcome. */
 export async function perform(
   run: Claimed,
   cancellation: Cancellation,
-  means: { outbound: Outbound; keeping: ResponseKeeping },
+  means: Means,
+  requests: Requests,
+  clock: DatabaseClock,
+): Promise<Performed> {
+  const release = requests.reserve(run)
+  if (release === null) return attempt(run, cancellation, means, requests, clock)
+  const giveBack = await release
+  try {
+    return await attempt(run, cancellation, means, requests, clock)
+  } finally {
+    giveBack()
+  }
+}
+
+async function attempt(
+  run: Claimed,
+  cancellation: Cancellation,
+  means: Means,
   requests: Requests,
   clock: DatabaseClock,
 ): Promise<Performed> {
   const beganAtMs = clock.nowMs()
   let request: OpenedRequest
   try {
-    request = requests.openNow(run) ?? (await requests.open(run))
+    request = requests.openNow(run) ?? (await openPatiently(run, cancellation, requests))
   } catch (error) {
     return { run, outcome: unreadable(error), startedAtMs: beganAtMs, retryInMs: run.attempt < run.attemptsMax ? 1_000 : null }
   }
@@ -57,6 +82,23 @@ export async function perform(
     outcome.status === 'failed' && run.attempt < run.attemptsMax ? nextDelay(request.retry, run.attempt, Math.random(), outcome) : null
   return { run, outcome, startedAtMs, retryInMs }
 }
+
+const reopenMs = 200
+
+/** A database that is away is nothing the run can help: it waits, and no attempt is spent. */
+async function openPatiently(run: Claimed, cancellation: Cancellation, requests: Requests): Promise<OpenedRequest> {
+  for (;;) {
+    try {
+      return await requests.open(run)
+    } catch (error) {
+      if (cancellation.cancelled || !isAway(error)) throw error
+      await sleep(reopenMs)
+    }
+  }
+}
+
+const isAway = (error: unknown): boolean =>
+  isUnavailable(error) || (error instanceof AppError && error.code === 'dependency-unavailable')
 
 const unreadable = (error: unknown): AttemptOutcome => ({
   status: 'failed',

@@ -1,6 +1,7 @@
 import type { Pool } from '@meridian/core/db/client'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import type { Log } from '@meridian/core/kernel/log'
+import type { Lease } from '@meridian/core/run/claim'
 import { type ExecutorLogLine, writeExecutorLogs } from '@meridian/core/run/logs'
 import { type EndRecord, type RetryRecord, recordEnds, recordRetries } from '@meridian/core/run/record'
 import { encodeResponse } from '@meridian/core/run/response-codec'
@@ -15,7 +16,7 @@ export interface RecorderOptions {
   executorId: Uuid
   log: Log
   /** The runs are off this executor's hands: written, or found to be somebody else's. */
-  onRecorded(ids: Uuid[]): void
+  onRecorded(leases: Lease[]): void
   /** A next try is due in so many milliseconds, at the earliest. */
   onRetry(delayMs: number): void
 }
@@ -103,7 +104,7 @@ export class Recorder {
   #settle(records: (EndRecord | RetryRecord)[], written: Set<Uuid>): void {
     const stale = records.length - written.size
     if (stale > 0) this.#options.log.warn({ stale }, 'reports came too late and were refused')
-    this.#options.onRecorded(records.map((record) => record.lease.id))
+    this.#options.onRecorded(records.map((record) => record.lease))
   }
 
   #explain({ run, outcome, startedAtMs, retryInMs }: Performed): void {

@@ -1,37 +1,54 @@
 import { type Pool, runNamed } from '@meridian/core/db/client'
 import type { Uuid } from '@meridian/core/kernel/ids'
-import type { Claimed } from '@meridian/core/run/claim'
+import { type Claimed, readPayload } from '@meridian/core/run/claim'
 import { decodeRequest, type RunRequest } from '@meridian/core/run/request-codec'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import { LRUCache } from 'lru-cache'
+import { ByteBudget } from './byte-budget.ts'
 
 export type OpenedRequest = RunRequest & { body: Buffer | null }
+
+/** What the bodies of large requests may hold together, sealed; opened they hold as much again. */
+const largeBytes = 64 * 1024 * 1024
 
 /** Opens what a run has to do: its own sealed request, or that of its job's version. */
 export class Requests {
   readonly #engine: Pool
   readonly #keyRing: KeyRing
-  // A version never changes, so its target is opened once. Bounded by bytes: a body may be large.
+  // A version never changes, so its target is opened once; again each minute, so that a destroyed key is one. Bounded
+  // by bytes: a body may be large.
   readonly #versions = new LRUCache<string, OpenedRequest>({
+    ttl: 60_000,
     maxSize: 64 * 1024 * 1024,
     sizeCalculation: (request) => 1_024 + (request.body?.length ?? 0),
   })
+
+  readonly #large = new ByteBudget(largeBytes)
 
   constructor(engine: Pool, keyRing: KeyRing) {
     this.#engine = engine
     this.#keyRing = keyRing
   }
 
+  /** Waits until there is memory for the run's request. Call what it resolves to when the attempt is over. */
+  reserve(run: Claimed): Promise<() => void> | null {
+    return run.payloadBytes === null || run.sealed !== null ? null : this.#large.take(run.payloadBytes)
+  }
+
   /** The request when everything it takes is in memory, else null. */
   openNow(run: Claimed): OpenedRequest | null {
-    if (run.sealed === null) return this.#versions.get(versionKey(run)) ?? null
+    if (run.payloadBytes === null) return this.#versions.get(versionKey(run)) ?? null
+    if (run.sealed === null) return null
     const plain = this.#keyRing.openSync(run.tenantId, run.id, run.sealed)
     return plain === null ? null : decodeRequest(plain)
   }
 
   /** The request, from wherever it takes. Throws when it is gone or its key was destroyed. */
   async open(run: Claimed): Promise<OpenedRequest> {
-    if (run.sealed !== null) return decodeRequest(await this.#keyRing.open(run.tenantId, run.id, run.sealed))
+    if (run.payloadBytes !== null) {
+      const sealed = run.sealed ?? (await readPayload(this.#engine, run))
+      return decodeRequest(await this.#keyRing.open(run.tenantId, run.id, sealed))
+    }
     const target = await this.#readTarget(run)
     const request = decodeRequest(await this.#keyRing.open(run.tenantId, target.jobId, target.sealed))
     this.#versions.set(versionKey(run), request)
