@@ -1,4 +1,13 @@
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -54,4 +63,25 @@ test('a build that fails says why, and is tried again', async () => {
   writeFileSync(path('src', 'a.ts'), 'a')
   await build(product, checkout)
   expect(readFileSync(path('out', 'index.js'), 'utf8')).toBe('a')
+})
+
+test('a kept build stays as it is while the next one is made', async () => {
+  const kept = { ...product, kept: '.builds' }
+  const first = await build(kept, checkout)
+  expect(await build(kept, checkout)).toBe(first)
+  writeFileSync(path('src', 'a.ts'), 'changed')
+  const second = await build(kept, checkout)
+  expect(timesBuilt()).toBe(2)
+  expect([first, second].map((file) => readFileSync(file, 'utf8'))).toEqual(['a', 'changed'])
+})
+
+test('only the newest builds are kept', async () => {
+  const kept = { ...product, kept: '.builds' }
+  for (let version = 1; version <= 7; version++) {
+    writeFileSync(path('src', 'a.ts'), 'a'.repeat(version + 1))
+    await build(kept, checkout)
+  }
+  expect(readdirSync(path('.builds'))).toHaveLength(5)
+  expect(readFileSync(await build(kept, checkout), 'utf8')).toBe('aaaaaaaa')
+  expect(timesBuilt()).toBe(7)
 })

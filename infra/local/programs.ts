@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { root } from './home.ts'
 import type { IdentitySettings } from './identity.ts'
 import type { MailSettings } from './mail.ts'
@@ -11,7 +11,7 @@ const compileCache = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'
 
 const node = (file: string, ...args: string[]) => ({
   command: process.execPath,
-  args: [join(root, file), ...args],
+  args: [resolve(root, file), ...args],
   cwd: root,
 })
 
@@ -83,9 +83,10 @@ const worker = (stack: Stack, name: string, roles: string, metricsPort: number):
   isReady: () => answers(`http://127.0.0.1:${metricsPort}/metrics`),
 })
 
-export const consoleProgram = (stack: Stack): ProcessSpec => ({
+/** The console, from the build at `built`. */
+export const consoleProgram = (stack: Stack, built: string): ProcessSpec => ({
   name: 'console',
-  ...node('console/build'),
+  ...node(built),
   env: {
     ...compileCache,
     ...stack.environment,

@@ -98,12 +98,18 @@ const browserSuite: Suite = {
     if (!existsSync(config)) return failed('browser', `there are no tests: ${config} is missing`)
     const report = context.file('browser.json')
     const playwright = join(root, 'e2e/node_modules/.bin/playwright')
-    const { ending, output } = await runTool(context, 'browser', playwright, ['test', '--reporter=line,json'], {
-      ...context.services,
-      ...(await context.product()),
-      CHROMIUM: await context.chromium(),
-      PLAYWRIGHT_JSON_OUTPUT_FILE: report,
-    })
+    const { ending, output } = await runTool(
+      context,
+      'browser',
+      playwright,
+      ['test', '--reporter=line,json', `--output=${context.file('browser-results')}`],
+      {
+        ...context.services,
+        ...(await context.product()),
+        CHROMIUM: await context.chromium(),
+        PLAYWRIGHT_JSON_OUTPUT_FILE: report,
+      },
+    )
     return readPlaywrightReport(report) ?? failed('browser', `playwright ended with ${ending}:\n${lastLines(output)}`)
   },
 }

@@ -85,7 +85,7 @@ async function startStack(stack: Stack, processes: Processes): Promise<void> {
     ])
     await step('the demo jobs', () => seedJobs(stack, tenantId))
   })
-  const console = buildConsole().then(() => start('console', async () => consoleProgram(stack)))
+  const console = buildConsole().then((built) => start('console', async () => consoleProgram(stack, built)))
   await Promise.all([engine, console])
 }
 

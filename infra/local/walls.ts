@@ -17,7 +17,14 @@ const rooms: Record<string, { ours: string[]; mayUseDatabase: boolean }> = {
 const databasePackages = ['drizzle-orm', 'pg', 'postgres']
 // Names that say nothing attract everything.
 const banned = /^(types|utils|util|helpers|helper|common|misc)\.(ts|svelte|js)$/
-const ignored = ['**/node_modules/**', '**/build/**', '**/dist/**', '**/.svelte-kit/**', '**/generated/**']
+const ignored = [
+  '**/node_modules/**',
+  '**/build/**',
+  '**/.builds/**',
+  '**/dist/**',
+  '**/.svelte-kit/**',
+  '**/generated/**',
+]
 
 /** Every wall between the rooms of a checkout that is broken, a sentence each. */
 export const brokenWalls = (root: string): string[] => [
