@@ -7,6 +7,9 @@ export interface RedisServer {
   stop(): Promise<void>
   /** Starts it again, empty, where it was. */
   start(): Promise<void>
+  /** Stops answering, with every connection open. */
+  freeze(): void
+  thaw(): void
 }
 
 const freePort = (): Promise<number> =>
@@ -42,6 +45,8 @@ export async function startRedisServer(): Promise<RedisServer> {
   return {
     url: `redis://127.0.0.1:${port}`,
     start,
+    freeze: () => void server?.kill('SIGSTOP'),
+    thaw: () => void server?.kill('SIGCONT'),
     stop: async () => {
       const stopping = server
       if (stopping === undefined || stopping.exitCode !== null) return
