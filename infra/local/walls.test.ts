@@ -11,6 +11,8 @@ let checkout: string
 
 beforeEach(() => {
   checkout = mkdtempSync(join(tmpdir(), 'meridian-walls-'))
+  // A checkout by itself: inside another one, oxlint would follow the ignore files of that.
+  mkdirSync(join(checkout, '.git'))
   // Rules that need types are not walls, and their tool is not found from a temporary folder.
   const config = JSON.parse(readFileSync(join(root, '.oxlintrc.json'), 'utf8')) as object
   write('.oxlintrc.json', JSON.stringify({ ...config, options: {} }))
