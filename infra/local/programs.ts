@@ -79,7 +79,8 @@ export const executorProgram = (stack: Stack): ProcessSpec =>
 const worker = (stack: Stack, name: string, roles: string, metricsPort: number): ProcessSpec => ({
   name,
   ...node('workers/src/main.ts', `--roles=${roles}`),
-  env: { ...compileCache, ...stack.environment, METRICS_PORT: String(metricsPort) },
+  // Names are looked up on threads: four slow look-ups must not hold up every other target's.
+  env: { ...compileCache, ...stack.environment, METRICS_PORT: String(metricsPort), UV_THREADPOOL_SIZE: '16' },
   isReady: () => answers(`http://127.0.0.1:${metricsPort}/metrics`),
 })
 
