@@ -6,7 +6,8 @@ export const roleNames = ['scheduler', 'dispatcher', 'executor', 'relay', 'reape
 export type RoleName = (typeof roleNames)[number]
 
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
-const count = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback)
+const count = (fallback: number, min: number, max: number) =>
+  z.coerce.number().int().min(min).max(max).default(fallback)
 
 const schema = z.object({
   ENGINE_DATABASE_URL: z.url(),
@@ -39,7 +40,10 @@ export type Config = z.output<typeof schema> & { roles: RoleName[] }
 
 /** The environment and `--roles=a,b` as a typed value. Throws with every problem named. */
 export function readConfig(environment: Record<string, string | undefined>, argv: readonly string[]): Config {
-  const given = argv.find((argument) => argument.startsWith('--roles='))?.slice('--roles='.length).split(',') ?? [...roleNames]
+  const given = argv
+    .find((argument) => argument.startsWith('--roles='))
+    ?.slice('--roles='.length)
+    .split(',') ?? [...roleNames]
   const unknown = given.filter((role) => !(roleNames as readonly string[]).includes(role))
   if (unknown.length > 0) throw new Error(`there is no role ${unknown.join(', ')}; there are ${roleNames.join(', ')}`)
   return { ...parseConfig(schema, environment), roles: given as RoleName[] }

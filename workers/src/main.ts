@@ -29,9 +29,24 @@ const publisher = createRedis(redis, log)
 shutdown.onStop('redis', () => publisher.disconnect())
 
 const keyRing = new KeyRing(engine, await localFileKeyProvider(config.KEY_FILE))
-const roles = await startRoles({ config, engine, redis, publisher, keyRing, log, metrics, executorId: uuidv7(Date.now()) })
+const roles = await startRoles({
+  config,
+  engine,
+  redis,
+  publisher,
+  keyRing,
+  log,
+  metrics,
+  executorId: uuidv7(Date.now()),
+})
 shutdown.onStop('roles', () => roles.stop(graceMs - 5_000))
-const health = await serveHealth({ host: config.HOST, port: config.METRICS_PORT ?? 0, engine, metrics, roles: config.roles })
+const health = await serveHealth({
+  host: config.HOST,
+  port: config.METRICS_PORT ?? 0,
+  engine,
+  metrics,
+  roles: config.roles,
+})
 shutdown.onStop('health', () => health.close())
 
 log.info({ roles: config.roles, metricsPort: health.port }, 'workers are up')

@@ -8,7 +8,9 @@ const countMax = 100_000
 export function observeQueues({ meter }: Metrics, engine: Pool, poolId: number): () => void {
   let readAtMs = Number.NEGATIVE_INFINITY
   let depths: [string, number][] = []
-  const runs = meter.createObservableGauge('meridian_runs', { description: `Open runs by state; counting stops at ${countMax}` })
+  const runs = meter.createObservableGauge('meridian_runs', {
+    description: `Open runs by state; counting stops at ${countMax}`,
+  })
   const observe = async (result: { observe(value: number, labels: Record<string, string>): void }): Promise<void> => {
     if (performance.now() - readAtMs > ageMs) {
       readAtMs = performance.now()
@@ -17,7 +19,9 @@ export function observeQueues({ meter }: Metrics, engine: Pool, poolId: number):
     for (const [state, count] of depths) result.observe(count, { state, pool: String(poolId) })
   }
   runs.addCallback(observe)
-  const connections = meter.createObservableGauge('meridian_database_connections', { description: 'Connections of this process' })
+  const connections = meter.createObservableGauge('meridian_database_connections', {
+    description: 'Connections of this process',
+  })
   const observePool = (result: { observe(value: number, labels: Record<string, string>): void }): void => {
     result.observe(engine.totalCount, { state: 'total' })
     result.observe(engine.idleCount, { state: 'idle' })

@@ -5,7 +5,13 @@ import { createRedis, redisTarget } from './redis.ts'
 test('an address is taken apart', () => {
   expect(redisTarget('redis://cache.internal')).toMatchObject({ host: 'cache.internal', port: 6379 })
   expect(redisTarget('redis://cache.internal')).not.toHaveProperty('tls')
-  expect(redisTarget('rediss://me:p%40ss@[::1]:7000/3')).toMatchObject({ port: 7000, username: 'me', password: 'p@ss', db: 3, tls: {} })
+  expect(redisTarget('rediss://me:p%40ss@[::1]:7000/3')).toMatchObject({
+    port: 7000,
+    username: 'me',
+    password: 'p@ss',
+    db: 3,
+    tls: {},
+  })
   expect(redisTarget('redis://:secret@h')).toMatchObject({ password: 'secret' })
 })
 
@@ -21,7 +27,7 @@ test('one that is away is said once, refuses at once, and takes nobody down', as
   const lines: string[] = []
   const log = createLog({ service: 'test', level: 'info', destination: { write: (line) => void lines.push(line) } })
   const redis = createRedis({ ...redisTarget('redis://127.0.0.1:1'), retryStrategy: () => 5 }, log)
-  await expect(redis.publish('a', 'b')).rejects.toThrow()
+  await expect(redis.publish('a', 'b')).rejects.toThrow('enableOfflineQueue')
   for (let errors = 0; errors < 3; errors++) await new Promise((resolve) => redis.once('error', resolve))
   expect(lines).toHaveLength(1)
   expect(lines[0]).toContain('Redis is away')

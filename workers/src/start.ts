@@ -114,7 +114,10 @@ async function startExecutor(means: Means): Promise<Running> {
   const { engine, redis, keyRing, config, log, metrics, executorId } = means
   const poolId = config.POOL
   const wake = wakeDispatchers(means)
-  const outbound = createOutbound({ allowPrivate: config.ALLOW_PRIVATE_TARGETS, maxSocketsPerOrigin: config.SOCKETS_PER_ORIGIN })
+  const outbound = createOutbound({
+    allowPrivate: config.ALLOW_PRIVATE_TARGETS,
+    maxSocketsPerOrigin: config.SOCKETS_PER_ORIGIN,
+  })
   const store =
     config.OBJECT_STORE_URL === undefined
       ? null
@@ -154,15 +157,22 @@ async function startExecutor(means: Means): Promise<Running> {
     onError: (error) => log.debug({ err: error }, 'the parcel worker is away'),
   })
   const loops = [
-    startLoop({ name: 'announce', idleMs: 500, log, runOnce: async () => (await executor.announce(), 'idle') }),
-    startLoop({ name: 'leases', idleMs: executor.renewEveryMs, log, runOnce: async () => (await executor.renew(), 'idle') }),
+    startLoop({ name: 'announce', idleMs: 500, log, runOnce: () => executor.announce().then(() => 'idle') }),
+    startLoop({
+      name: 'leases',
+      idleMs: executor.renewEveryMs,
+      log,
+      runOnce: () => executor.renew().then(() => 'idle'),
+    }),
   ]
   const subscriber = createSubscriber(redis, log)
   subscriber.on('message', (_channel: string, message: string) => {
     const [runId, fence] = message.split(' ')
     if (runId !== undefined) executor.cancel(runId, Number(fence))
   })
-  subscriber.subscribe(cancelChannel(poolId)).catch((error: unknown) => log.debug({ err: error }, 'could not subscribe'))
+  subscriber
+    .subscribe(cancelChannel(poolId))
+    .catch((error: unknown) => log.debug({ err: error }, 'could not subscribe'))
   return {
     async stop(graceMs) {
       await loops[0]?.stop()
@@ -184,7 +194,14 @@ async function startRelay({ engine, publisher, log }: Means): Promise<Running> {
 async function startReaper(means: Means): Promise<Running> {
   const { engine, log, config } = means
   const wake = wakeDispatchers(means)
-  return running(startLoop({ name: 'reaper', idleMs: 1_000, log, runOnce: () => runReaper({ engine, poolId: config.POOL, log, wake }) }))
+  return running(
+    startLoop({
+      name: 'reaper',
+      idleMs: 1_000,
+      log,
+      runOnce: () => runReaper({ engine, poolId: config.POOL, log, wake }),
+    }),
+  )
 }
 
 async function startJanitor({ engine, log, config }: Means): Promise<Running> {

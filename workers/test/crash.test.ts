@@ -1,13 +1,13 @@
 import { readEvents } from '@meridian/core/event/read'
 import { createJob } from '@meridian/core/job/create'
-import { admitRuns, type Admitted, announceExecutor } from '@meridian/core/run/admit'
+import { uuidv7 } from '@meridian/core/kernel/ids'
+import { type Admitted, admitRuns, announceExecutor } from '@meridian/core/run/admit'
 import { type Claimed, claimRuns } from '@meridian/core/run/claim'
 import { listAttempts } from '@meridian/core/run/get'
 import { materialise } from '@meridian/core/run/materialise'
 import { listOccurrences, type Occurrence } from '@meridian/core/run/occurrences'
 import { type AttemptRecord, recordEnds, recordRetries } from '@meridian/core/run/record'
 import { eventStream } from '@meridian/core/run/wake'
-import { uuidv7 } from '@meridian/core/kernel/ids'
 import { sampleJob } from '@meridian/core/testing/job-samples'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createCarrier } from '../src/carrier.ts'
@@ -38,17 +38,29 @@ afterEach(async () => {
 const dead = uuidv7(Date.now())
 const heal = () => bench.startWorkers('scheduler', 'dispatcher', 'executor', 'relay', 'reaper')
 const requestsTo = (path: string): { attempt: string; fence: string }[] =>
-  target.received.filter((request) => request.path === path).map(({ headers }) => ({ attempt: String(headers['meridian-attempt']), fence: String(headers['meridian-fence']) }))
+  target.received
+    .filter((request) => request.path === path)
+    .map(({ headers }) => ({ attempt: String(headers['meridian-attempt']), fence: String(headers['meridian-fence']) }))
 
 /** A job whose one instant has just come, at a path of its own. */
 async function instant(path: string): Promise<{ jobId: string; path: string }> {
-  const job = await createJob(bench.ctx, sampleJob({ target: { type: 'http', url: `${target.url}${path}` }, schedule: { type: 'at', at: new Date(Date.now() + 60_000).toISOString() } }))
-  await bench.db.owner.query('update schedules set next_at = $2 where job_id = $1', [job.id, new Date(Math.floor(Date.now() / 1_000) * 1_000)])
+  const job = await createJob(
+    bench.ctx,
+    sampleJob({
+      target: { type: 'http', url: `${target.url}${path}` },
+      schedule: { type: 'at', at: new Date(Date.now() + 60_000).toISOString() },
+    }),
+  )
+  await bench.db.owner.query('update schedules set next_at = $2 where job_id = $1', [
+    job.id,
+    new Date(Math.floor(Date.now() / 1_000) * 1_000),
+  ])
   return { jobId: job.id, path }
 }
 const write = () => materialise(bench.db.engine, { shard: 1, aheadMs: 2_000, limit: 10 })
 const admit = () => admitRuns(bench.db.engine, { pool: 1, batch: 10, capacity: 100, aheadMs: 2_000, queuedSeconds: 1 })
-const claim = async (parcel: Admitted[]): Promise<Claimed[]> => (await claimRuns(bench.db.engine, 1, dead, parcel, 1)).runs
+const claim = async (parcel: Admitted[]): Promise<Claimed[]> =>
+  (await claimRuns(bench.db.engine, 1, dead, parcel, 1)).runs
 const ledger = async (jobId: string): Promise<Occurrence[]> =>
   (await listOccurrences(bench.ctx, jobId, { from: new Date(0), to: new Date('2100-01-01') }, { limit: 10 })).items
 
@@ -61,14 +73,29 @@ async function expectOneEnd(jobId: string): Promise<string> {
   const run = await ended(bench.ctx, occurrence?.runId ?? '')
   expect(run.status).toBe('succeeded')
   expect(await ledger(jobId)).toMatchObject([{ outcome: 'run', runId: run.id }])
-  const told = await bench.db.owner.query<{ type: string }>("select type from events where subject = $1 and type in ('run.succeeded', 'run.failed', 'run.cancelled', 'run.skipped')", [run.id])
+  const told = await bench.db.owner.query<{ type: string }>(
+    "select type from events where subject = $1 and type in ('run.succeeded', 'run.failed', 'run.cancelled', 'run.skipped')",
+    [run.id],
+  )
   expect(told.rows).toEqual([{ type: 'run.succeeded' }])
-  const places = await bench.db.owner.query('select 1 from due where id = $1 union all select 1 from ready where id = $1 union all select 1 from held where id = $1 union all select 1 from runs where id = $1', [run.id])
+  const places = await bench.db.owner.query(
+    'select 1 from due where id = $1 union all select 1 from ready where id = $1 union all select 1 from held where id = $1 union all select 1 from runs where id = $1',
+    [run.id],
+  )
   expect(places.rowCount).toBe(1)
   return run.id
 }
 
-const reportOf = (lease: Claimed): AttemptRecord => ({ lease, executorId: dead, startedAtMs: Date.now(), durationMs: 1, httpStatus: 200, error: null, response: null, responseObject: null })
+const reportOf = (lease: Claimed): AttemptRecord => ({
+  lease,
+  executorId: dead,
+  startedAtMs: Date.now(),
+  durationMs: 1,
+  httpStatus: 200,
+  error: null,
+  response: null,
+  responseObject: null,
+})
 
 describe('a process dies after the commit and before the next step', () => {
   it('accept: the api is gone before it wakes anybody', async () => {
@@ -77,12 +104,23 @@ describe('a process dies after the commit and before the next step', () => {
       { target: targetOf(`${target.url}/soon`), dueAt: new Date(Date.now() + 300) },
     )
     await heal()
-    for (const run of [now, soon]) expect(await ended(bench.ctx, run?.id ?? '')).toMatchObject({ status: 'succeeded', attempt: 1 })
+    for (const run of [now, soon])
+      expect(await ended(bench.ctx, run?.id ?? '')).toMatchObject({ status: 'succeeded', attempt: 1 })
     expect(target.received).toHaveLength(2)
   })
 
   it('every other step of the walk, all at once', async () => {
-    const steps = ['materialise', 'admit', 'carry', 'carry-and-empty', 'claim', 'perform', 'retry', 'record', 'tell'] as const
+    const steps = [
+      'materialise',
+      'admit',
+      'carry',
+      'carry-and-empty',
+      'claim',
+      'perform',
+      'retry',
+      'record',
+      'tell',
+    ] as const
     const jobs = new Map<string, { jobId: string; path: string }>()
     const to = async (step: (typeof steps)[number]): Promise<string> => {
       const made = await instant(`/${step}`)
@@ -106,15 +144,30 @@ describe('a process dies after the commit and before the next step', () => {
     // Performed, but not recorded: only the target knows.
     const performed = await to('perform')
     const [unrecorded] = await claim(await admit())
-    await fetch(`${target.url}${performed}`, { method: 'POST', headers: { 'meridian-attempt': String(unrecorded?.attempt), 'meridian-fence': String(unrecorded?.fence) } })
+    await fetch(`${target.url}${performed}`, {
+      method: 'POST',
+      headers: { 'meridian-attempt': String(unrecorded?.attempt), 'meridian-fence': String(unrecorded?.fence) },
+    })
     await to('record')
-    await recordEnds(bench.db.engine, 1, (await claim(await admit())).map((lease) => ({ ...reportOf(lease), status: 'succeeded' as const })))
+    await recordEnds(
+      bench.db.engine,
+      1,
+      (await claim(await admit())).map((lease) => ({ ...reportOf(lease), status: 'succeeded' as const })),
+    )
     await to('tell')
-    await recordEnds(bench.db.engine, 1, (await claim(await admit())).map((lease) => ({ ...reportOf(lease), status: 'succeeded' as const })))
+    await recordEnds(
+      bench.db.engine,
+      1,
+      (await claim(await admit())).map((lease) => ({ ...reportOf(lease), status: 'succeeded' as const })),
+    )
     // Told to the stream, but the reader's place was not moved.
     await bench.publisher.xadd(eventStream, '*', 'e', JSON.stringify(await readEvents(bench.db.engine, '0-0', 1_000)))
     await to('retry')
-    await recordRetries(bench.db.engine, 1, (await claim(await admit())).map((lease) => ({ ...reportOf(lease), error: 'timeout', delayMs: 500 })))
+    await recordRetries(
+      bench.db.engine,
+      1,
+      (await claim(await admit())).map((lease) => ({ ...reportOf(lease), error: 'timeout', delayMs: 500 })),
+    )
     await to('materialise')
 
     await heal()
@@ -125,13 +178,30 @@ describe('a process dies after the commit and before the next step', () => {
     }
     // What was lost on the way costs no attempt; what was claimed does.
     expect(Object.fromEntries(attempts)).toEqual({
-      materialise: 1, admit: 1, carry: 1, 'carry-and-empty': 1, claim: 2, perform: 2, retry: 2, record: 1, tell: 1,
+      materialise: 1,
+      admit: 1,
+      carry: 1,
+      'carry-and-empty': 1,
+      claim: 2,
+      perform: 2,
+      retry: 2,
+      record: 1,
+      tell: 1,
     })
-    expect(steps.map((step) => requestsTo(`/${step}`).map(({ attempt }) => attempt).join())).toEqual(['1', '1', '1', '1', '2', '1,2', '2', '', ''])
+    expect(
+      steps.map((step) =>
+        requestsTo(`/${step}`)
+          .map(({ attempt }) => attempt)
+          .join(),
+      ),
+    ).toEqual(['1', '1', '1', '1', '2', '1,2', '2', '', ''])
     expect(requestsTo('/perform').map(({ fence }) => Number(fence))).toEqual([1, 2])
 
     // Each end is counted once, however often it was told.
-    const counted = () => bench.db.owner.query<{ n: number }>('select coalesce(sum(count), 0)::int as n from run_minutes where state = 4').then((result) => result.rows[0]?.n)
+    const counted = () =>
+      bench.db.owner
+        .query<{ n: number }>('select coalesce(sum(count), 0)::int as n from run_minutes where state = 4')
+        .then((result) => result.rows[0]?.n)
     while ((await counted()) !== steps.length) await new Promise((resolve) => setTimeout(resolve, 20))
   })
 
@@ -142,7 +212,9 @@ describe('a process dies after the commit and before the next step', () => {
       doomed.signal('SIGKILL')
       await doomed.exited
     })
-    const runs = await bench.accept(...['/kill', '/b', '/c', '/d'].map((path) => ({ target: targetOf(`${target.url}${path}`) })))
+    const runs = await bench.accept(
+      ...['/kill', '/b', '/c', '/d'].map((path) => ({ target: targetOf(`${target.url}${path}`) })),
+    )
     await doomed.exited
     answers.clear()
     await bench.startWorkers('executor')
@@ -166,7 +238,14 @@ describe('a process dies after the commit and before the next step', () => {
   })
 
   it('a scheduler and a dispatcher are killed again and again: every instant has one outcome, and none is missing', async () => {
-    const job = await createJob(bench.ctx, sampleJob({ target: { type: 'http', url: `${target.url}/tick` }, schedule: { type: 'every', every: 'PT1S' }, overlap: 'allow' }))
+    const job = await createJob(
+      bench.ctx,
+      sampleJob({
+        target: { type: 'http', url: `${target.url}/tick` },
+        schedule: { type: 'every', every: 'PT1S' },
+        overlap: 'allow',
+      }),
+    )
     await bench.startWorkers('executor', 'reaper')
     for (let round = 0; round < 3; round++) {
       const doomed = await startWorkerProcess(['scheduler', 'dispatcher'], bench.environment)

@@ -1,12 +1,7 @@
 import { createPool } from '@meridian/core/db/client'
 import { migrate } from '@meridian/core/db/migrate'
 import { createJob } from '@meridian/core/job/create'
-import { listRunLogs } from '@meridian/core/run/logs'
-import { getRunResponse } from '@meridian/core/run/get'
-import { retryPolicyValue, toRetryPolicy } from '@meridian/core/run/retry-policy'
 import type { Run } from '@meridian/core/run/run'
-import { acceptRuns, prepareRun } from '@meridian/core/run/accept'
-import { createTenant, testCtx } from '@meridian/core/testing/factories'
 import { sampleJob } from '@meridian/core/testing/job-samples'
 import { startOwnPostgres } from '@meridian/core/testing/test-db'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -24,7 +19,9 @@ const processes: WorkerProcess[] = []
 async function open(options: Parameters<typeof createBench>[0] = {}): Promise<void> {
   bench = await createBench({ ...options, environment: { LEASE_SECONDS: '2', ...options.environment } })
 }
-const spawn = async (...[roles, more]: [Parameters<typeof startWorkerProcess>[0], Record<string, string>?]): Promise<WorkerProcess> => {
+const spawn = async (
+  ...[roles, more]: [Parameters<typeof startWorkerProcess>[0], Record<string, string>?]
+): Promise<WorkerProcess> => {
   const started = await startWorkerProcess(roles, { ...bench.environment, ...more })
   processes.push(started)
   return started
@@ -53,11 +50,18 @@ const requestsTo = (path: string) => target.received.filter((request) => request
 const until = async (isTrue: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
-const count = (text: string): Promise<number> => bench.db.owner.query<{ n: number }>(`select count(*)::int as n from ${text}`).then((result) => result.rows[0]?.n ?? -1)
+const count = (text: string): Promise<number> =>
+  bench.db.owner
+    .query<{ n: number }>(`select count(*)::int as n from ${text}`)
+    .then((result) => result.rows[0]?.n ?? -1)
 const allSucceed = async (runs: Run[]): Promise<Run[]> => {
   const all = await Promise.all(runs.map((run) => ended(bench.ctx, run.id, 25_000)))
   expect(new Set(all.map((run) => run.status))).toEqual(new Set(['succeeded']))
-  expect(await count("(select subject from events where type in ('run.succeeded', 'run.failed') group by 1 having count(*) > 1) x")).toBe(0)
+  expect(
+    await count(
+      "(select subject from events where type in ('run.succeeded', 'run.failed') group by 1 having count(*) > 1) x",
+    ),
+  ).toBe(0)
   expect(await count('held')).toBe(0)
   return all
 }
@@ -152,7 +156,10 @@ describe('Redis', () => {
     await bench.startWorkers('scheduler', 'dispatcher', 'executor', 'reaper', 'relay')
     await allSucceed(await bench.accept(at('/before')))
     await redis.stop()
-    const runs = await bench.accept(at('/during/0'), at('/during/1'), { ...at('/due'), dueAt: new Date(Date.now() + 1_500) })
+    const runs = await bench.accept(at('/during/0'), at('/during/1'), {
+      ...at('/due'),
+      dueAt: new Date(Date.now() + 1_500),
+    })
     await bench.db.owner.query('select pg_sleep(1)')
     expect(target.received).toHaveLength(1)
     await redis.start()
@@ -220,7 +227,9 @@ describe('Postgres', () => {
     await bench.db.owner.query('create database unmigrated')
     const url = (text: string): string => text.replace(/\/[^/]*$/, '/unmigrated')
     try {
-      const early = await spawn(['scheduler', 'dispatcher', 'executor', 'reaper', 'relay', 'janitor'], { ENGINE_DATABASE_URL: url(bench.db.engineUrl) })
+      const early = await spawn(['scheduler', 'dispatcher', 'executor', 'reaper', 'relay', 'janitor'], {
+        ENGINE_DATABASE_URL: url(bench.db.engineUrl),
+      })
       await early.logged('a pass failed')
       await migrate(url(bench.db.ownerUrl))
       const owner = createPool({ url: url(bench.db.ownerUrl), max: 1, applicationName: 'looking' })
@@ -241,10 +250,24 @@ describe('many at once', () => {
     await open({ environment: { LEASE_SECONDS: '15' } })
     const roles = ['scheduler', 'dispatcher', 'executor', 'relay', 'reaper', 'janitor'] as const
     await Promise.all([bench.startWorkers(...roles), bench.startWorkers(...roles)])
-    const job = await createJob(bench.ctx, sampleJob({ target: { type: 'http', url: `${target.url}/tick` }, schedule: { type: 'every', every: 'PT1S' }, overlap: 'allow' }))
+    const job = await createJob(
+      bench.ctx,
+      sampleJob({
+        target: { type: 'http', url: `${target.url}/tick` },
+        schedule: { type: 'every', every: 'PT1S' },
+        overlap: 'allow',
+      }),
+    )
     const runs: Run[] = []
     for (let round = 0; round < 10; round++) {
-      runs.push(...(await bench.accept(...Array.from({ length: 200 }, (_, index) => ({ ...at(`/many/${round}/${index}`), ...(index % 4 === 0 ? { dueAt: new Date(Date.now() + index * 5) } : {}) })))))
+      runs.push(
+        ...(await bench.accept(
+          ...Array.from({ length: 200 }, (_, index) => ({
+            ...at(`/many/${round}/${index}`),
+            ...(index % 4 === 0 ? { dueAt: new Date(Date.now() + index * 5) } : {}),
+          })),
+        )),
+      )
     }
     const all = await Promise.all(runs.map((run) => ended(bench.ctx, run.id, 28_000)))
     expect(all.every((run) => run.status === 'succeeded' && run.attempt === 1)).toBe(true)
@@ -254,75 +277,13 @@ describe('many at once', () => {
     await until(() => requestsTo('/tick').length >= 3)
     const instants = requestsTo('/tick').map((request) => request.headers['meridian-nominal-at'])
     expect(new Set(instants).size).toBe(instants.length)
-    expect(await count(`(select job_id, nominal_at from occurrences where job_id = '${job.id}' group by 1, 2 having count(*) > 1) x`)).toBe(0)
-    expect(await count("(select subject from events where type = 'run.succeeded' group by 1 having count(*) > 1) x")).toBe(0)
-  })
-})
-
-describe('a target', () => {
-  it('that hangs costs its own run a timeout, and the others nothing', async () => {
-    await open({ environment: { EXECUTOR_CAPACITY: '4' } })
-    gates.set('/hang', [])
-    await bench.startWorkers('dispatcher', 'executor', 'reaper')
-    const once = toRetryPolicy(retryPolicyValue.parse({ limit: 0 }))
-    const hanging = await bench.accept(...Array.from({ length: 3 }, () => ({ target: targetOf(`${target.url}/hang`, { timeout: 'PT1S' }), retry: once })))
-    const others = await bench.accept(...Array.from({ length: 10 }, (_, index) => at(`/fast/${index}`)))
-    await Promise.all(others.map((run) => ended(bench.ctx, run.id)))
-    for (const run of hanging) {
-      const after = await ended(bench.ctx, run.id)
-      expect(after).toMatchObject({ status: 'failed', error: 'timeout', attempt: 1 })
-      expect(after.durationMs).toBeGreaterThanOrEqual(1_000)
-      expect(after.durationMs).toBeLessThan(3_000)
-    }
-    expect(others.length).toBe(10)
-  })
-
-  it('that takes longer than a lease is waited for', async () => {
-    await open()
-    gates.set('/slow', [])
-    await bench.startWorkers('dispatcher', 'executor', 'reaper')
-    const [run] = await bench.accept(at('/slow'))
-    await until(() => requestsTo('/slow').length === 1)
-    await bench.db.owner.query('select pg_sleep(3)')
-    gates.get('/slow')?.[0]?.()
-    expect(await ended(bench.ctx, run?.id ?? '')).toMatchObject({ status: 'succeeded', attempt: 1 })
-    expect(requestsTo('/slow')).toHaveLength(1)
-  })
-
-  it('that answers more than is kept leaves its beginning, and says so', async () => {
-    await open({ environment: { RESPONSE_INLINE_BYTES: '1000' } })
-    const talkative = await startTarget((_request, response) => response.end('x'.repeat(50_000)))
-    await bench.startWorkers('dispatcher', 'executor')
-    const [run] = await bench.accept({ target: targetOf(`${talkative.url}/long`) })
-    await ended(bench.ctx, run?.id ?? '')
-    const kept = await getRunResponse(bench.ctx, run?.id ?? '')
-    expect(kept).toMatchObject({ httpStatus: 200, truncated: true, objectKey: null })
-    expect(kept?.body).toBe('x'.repeat(1_000))
-    await talkative.close()
-  })
-
-  it('of a tenant whose keys were destroyed is not called, and nobody else waits for that', async () => {
-    await open()
-    const erased = testCtx(bench.db, await createTenant(bench.db), { keyRing: bench.ctx.keyRing })
-    const once = toRetryPolicy(retryPolicyValue.parse({ limit: 0 }))
-    const row = await prepareRun(erased, { ...at('/erased'), retry: once })
-    await acceptRuns(bench.db.app, [row], false)
-    await bench.db.owner.query('update data_keys set wrapped = null, destroyed_at = now() where tenant_id = $1', [erased.tenantId])
-    const workers = await bench.startWorkers('dispatcher', 'executor')
-    expect(await ended(erased, row.id)).toMatchObject({ status: 'failed', error: 'unreadable' })
-    const [refused] = await bench.accept({ target: targetOf('http://127.0.0.1:1/'), retry: once })
-    expect(await ended(bench.ctx, refused?.id ?? '')).toMatchObject({ status: 'failed', error: 'connect-failed' })
-    await until(async () => (await listRunLogs(bench.ctx, refused?.id ?? '', { limit: 5 })).items.length === 1)
-    await workers.stop()
-    expect(requestsTo('/erased')).toEqual([])
-  })
-
-  it('is sent large bodies too, by one executor within its memory', async () => {
-    await open()
-    await bench.startWorkers('dispatcher', 'executor')
-    const body = 'y'.repeat(4_000_000)
-    const runs = await bench.accept(...Array.from({ length: 6 }, (_, index) => ({ target: targetOf(`${target.url}/large/${index}`, { body }) })))
-    await allSucceed(runs)
-    expect(target.received.every((request) => request.body.length === body.length)).toBe(true)
+    expect(
+      await count(
+        `(select job_id, nominal_at from occurrences where job_id = '${job.id}' group by 1, 2 having count(*) > 1) x`,
+      ),
+    ).toBe(0)
+    expect(
+      await count("(select subject from events where type = 'run.succeeded' group by 1 having count(*) > 1) x"),
+    ).toBe(0)
   })
 })

@@ -1,6 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { createPool } from '@meridian/core/db/client'
 import { createMetrics } from '@meridian/core/kernel/metrics'
-import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { serveHealth } from '../src/health.ts'
 import { startTarget, type Target } from './target.ts'
@@ -31,7 +31,10 @@ const get = async (path: string, base = url): Promise<{ status: number; text: st
 
 describe('the program', () => {
   it('says that it lives, and what it is', async () => {
-    expect(await get('/health')).toEqual({ status: 200, text: JSON.stringify({ status: 'ok', roles: ['dispatcher', 'executor', 'reaper', 'janitor'] }) })
+    expect(await get('/health')).toEqual({
+      status: 200,
+      text: JSON.stringify({ status: 'ok', roles: ['dispatcher', 'executor', 'reaper', 'janitor'] }),
+    })
     expect((await get('/ready')).status).toBe(200)
     expect((await get('/nothing')).status).toBe(404)
   })
@@ -39,7 +42,12 @@ describe('the program', () => {
   it('measures what it does', async () => {
     const [run] = await bench.accept({ target: targetOf(`${target.url}/`) })
     await ended(bench.ctx, run?.id ?? '')
-    const later = await bench.accept(...Array.from({ length: 3 }, () => ({ target: targetOf(`${target.url}/`), dueAt: new Date(Date.now() + 86_400_000) })))
+    const later = await bench.accept(
+      ...Array.from({ length: 3 }, () => ({
+        target: targetOf(`${target.url}/`),
+        dueAt: new Date(Date.now() + 86_400_000),
+      })),
+    )
     expect(later).toHaveLength(3)
     const { text } = await get('/metrics')
     expect(text).toMatch(/meridian_attempts_total\{outcome="succeeded"[^}]*\} 1\b/)
@@ -51,7 +59,11 @@ describe('the program', () => {
 
   it('writes one JSON line an entry, and no secret', () => {
     expect(program.lines.length).toBeGreaterThan(0)
-    for (const line of program.lines) expect(line).toMatchObject({ service: 'workers.dispatcher+executor+reaper+janitor', time: expect.stringMatching(/Z$/) })
+    for (const line of program.lines)
+      expect(line).toMatchObject({
+        service: 'workers.dispatcher+executor+reaper+janitor',
+        time: expect.stringMatching(/Z$/),
+      })
     expect(JSON.stringify(program.lines)).not.toContain('postgres://')
   })
 
@@ -60,7 +72,10 @@ describe('the program', () => {
     const metrics = createMetrics('test')
     const health = await serveHealth({ host: '127.0.0.1', port: 0, engine, metrics, roles: ['relay'] })
     const base = `http://127.0.0.1:${health.port}`
-    expect(await get('/ready', base)).toEqual({ status: 503, text: JSON.stringify({ status: 'database-away', roles: ['relay'] }) })
+    expect(await get('/ready', base)).toEqual({
+      status: 503,
+      text: JSON.stringify({ status: 'database-away', roles: ['relay'] }),
+    })
     expect((await get('/health', base)).status).toBe(200)
     await health.close()
     await metrics.close()
@@ -68,7 +83,11 @@ describe('the program', () => {
   })
 
   it('that is not told what it needs ends at once and says what is missing', () => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [new URL('../src/main.ts', import.meta.url).pathname], { env: { PATH: process.env['PATH'] }, encoding: 'utf8' })
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [new URL('../src/main.ts', import.meta.url).pathname],
+      { env: { PATH: process.env['PATH'] }, encoding: 'utf8' },
+    )
     expect(status).not.toBe(0)
     expect(stdout + stderr).toMatch(/ENGINE_DATABASE_URL: is missing/)
   })

@@ -11,12 +11,12 @@ import { acceptRuns, type IntakeRow, type NewRun, prepareRun } from '@meridian/c
 import { getRun } from '@meridian/core/run/get'
 import { isFinal, type Run } from '@meridian/core/run/run'
 import { httpTargetValue } from '@meridian/core/run/target'
+import { wakeChannel } from '@meridian/core/run/wake'
 import { localFileKeyProvider } from '@meridian/core/secret/key-provider'
 import { KeyRing } from '@meridian/core/secret/key-ring'
-import type { Redis } from 'ioredis'
-import { wakeChannel } from '@meridian/core/run/wake'
 import { createTenant, type TestTenant, testCtx } from '@meridian/core/testing/factories'
 import { createTestDb, type TestDb } from '@meridian/core/testing/test-db'
+import type { Redis } from 'ioredis'
 import { inject } from 'vitest'
 import { type RoleName, readConfig } from '../src/config.ts'
 import { createRedis, redisTarget } from '../src/redis.ts'
@@ -62,7 +62,13 @@ export async function createBench(options: BenchOptions = {}): Promise<Bench> {
   const keyRing = new KeyRing(db.engine, provider)
   const ctx = testCtx(db, tenant, { keyRing: new KeyRing(db.app, provider) })
   const redisUrl = options.redisUrl ?? `${inject('redisUrl')}/${redisDatabase}`
-  const environment = { ENGINE_DATABASE_URL: db.engineUrl, REDIS_URL: redisUrl, KEY_FILE: keyFile, ALLOW_PRIVATE_TARGETS: 'true', ...options.environment }
+  const environment = {
+    ENGINE_DATABASE_URL: db.engineUrl,
+    REDIS_URL: redisUrl,
+    KEY_FILE: keyFile,
+    ALLOW_PRIVATE_TARGETS: 'true',
+    ...options.environment,
+  }
   const publisher = createRedis(redisTarget(redisUrl), log)
   await new Promise((resolve) => publisher.once('ready', resolve))
   await publisher.flushdb()
@@ -100,7 +106,8 @@ export async function createBench(options: BenchOptions = {}): Promise<Bench> {
       const rows: IntakeRow[] = await Promise.all(runs.map((run) => prepareRun(ctx, run)))
       const results = await acceptRuns(db.app, rows, false)
       // As the api does it: best effort.
-      if (publisher.status === 'ready') await publisher.publish(wakeChannel(1), String(Date.now())).catch(() => undefined)
+      if (publisher.status === 'ready')
+        await publisher.publish(wakeChannel(1), String(Date.now())).catch(() => undefined)
       return results.map((result) => {
         if (result.outcome === 'refused') throw result.error
         return result.run
@@ -125,7 +132,8 @@ export async function ended(ctx: Ctx, id: string, withinMs = 20_000): Promise<Ru
       throw error
     })
     if (run !== null && isFinal(run.status)) return run
-    if (Date.now() > until) throw new Error(run === null ? 'the database is away' : `the run is still ${run.status} (attempt ${run.attempt})`)
+    if (Date.now() > until)
+      throw new Error(run === null ? 'the database is away' : `the run is still ${run.status} (attempt ${run.attempt})`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

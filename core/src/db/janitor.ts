@@ -20,12 +20,10 @@ export async function findOverflow(pool: Pool): Promise<string[]> {
 
 /** Forgets idempotency keys older than `hours`, at most `limit` at a time. Returns how many. */
 export async function forgetIdempotencyKeys(pool: Pool, hours: number, limit: number): Promise<number> {
-  const rows = await runNamed<[number]>(
-    pool,
-    'forget_idempotency_keys',
-    'select forget_idempotency_keys($1, $2)',
-    [hours, limit],
-  )
+  const rows = await runNamed<[number]>(pool, 'forget_idempotency_keys', 'select forget_idempotency_keys($1, $2)', [
+    hours,
+    limit,
+  ])
   return rows[0]?.[0] ?? 0
 }
 

@@ -5,7 +5,17 @@ import { AppError } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { EventType, StoredEvent } from './event.ts'
 
-type EventRow = [string, string, Uuid, Uuid | null, EventType, Uuid | null, Uuid | null, Date, Record<string, unknown> | null]
+type EventRow = [
+  string,
+  string,
+  Uuid,
+  Uuid | null,
+  EventType,
+  Uuid | null,
+  Uuid | null,
+  Date,
+  Record<string, unknown> | null,
+]
 
 const columns = 'xid::text, seq::text, tenant_id, project_id, type, subject, job_id, at, data'
 // Ordered by `events.xid`: a bare `xid` would be the text above, and '10' < '9'.
@@ -26,7 +36,9 @@ const toEvent = ([xid, seq, tenantId, projectId, type, subject, jobId, at, data]
 export function parsePosition(position: string): [string, string] {
   const match = /^(\d{1,19})-(\d{1,18})$/.exec(position)
   if (match?.[1] === undefined || match[2] === undefined) {
-    throw new AppError('malformed-request', 'The event id is not one of ours.', { errors: [{ pointer: '/lastEventId', detail: 'not an event id' }] })
+    throw new AppError('malformed-request', 'The event id is not one of ours.', {
+      errors: [{ pointer: '/lastEventId', detail: 'not an event id' }],
+    })
   }
   return [match[1], match[2]]
 }
@@ -61,7 +73,12 @@ export const readProjectEvents = (ctx: Ctx, after: string, limit: number): Promi
 /** Where a live reader of a project starts: everything before is settled, nothing after it is missed. */
 export const startPosition = (ctx: Ctx): Promise<string> =>
   withRead(ctx, async (tx) => {
-    const rows = await runNamed<[string]>(tx.client, 'start_position', 'select pg_snapshot_xmin(pg_current_snapshot())::text', [])
+    const rows = await runNamed<[string]>(
+      tx.client,
+      'start_position',
+      'select pg_snapshot_xmin(pg_current_snapshot())::text',
+      [],
+    )
     return `${rows[0]?.[0] ?? '0'}-0`
   })
 

@@ -1,17 +1,24 @@
 import { arrayLiteral, type Pool, runNamed, textArrayLiteral } from '../db/client.ts'
 import { type RunStatus, stateCodes } from '../run/run.ts'
-import { parsePosition } from './read.ts'
 import type { StoredEvent } from './event.ts'
+import { parsePosition } from './read.ts'
 
 /** Where a named reader stands; it starts at the very beginning. */
 export async function readRelayPosition(pool: Pool, name: string): Promise<string> {
-  const rows = await runNamed<[string]>(pool, 'relay_position', "select xid::text || '-' || seq::text from relay_positions where name = $1", [name])
+  const rows = await runNamed<[string]>(
+    pool,
+    'relay_position',
+    "select xid::text || '-' || seq::text from relay_positions where name = $1",
+    [name],
+  )
   return rows[0]?.[0] ?? '0-0'
 }
 
 const stateOf = (event: StoredEvent): number | null => {
   const [noun, status] = event.type.split('.')
-  return noun === 'run' && status !== undefined && status in stateCodes ? stateCodes[status as RunStatus & keyof typeof stateCodes] : null
+  return noun === 'run' && status !== undefined && status in stateCodes
+    ? stateCodes[status as RunStatus & keyof typeof stateCodes]
+    : null
 }
 
 const minuteMs = 60_000

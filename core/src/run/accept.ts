@@ -6,7 +6,7 @@ import { resolveQueue } from '../flow/queues.ts'
 import { AppError } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
 import { bodyBytes, encodeRequest } from './request-codec.ts'
-import { retryPolicyValue, type RetryPolicy, toRetryPolicy } from './retry-policy.ts'
+import { type RetryPolicy, retryPolicyValue, toRetryPolicy } from './retry-policy.ts'
 import { defaultPriority, type Run, type RunSource, runSources } from './run.ts'
 import { type Target, targetTimeoutMs } from './target.ts'
 
@@ -60,7 +60,10 @@ export const defaultRetryPolicy: RetryPolicy = toRetryPolicy(retryPolicyValue.pa
 /** What every way of starting a run has in common. */
 export async function toIntakeRow(
   ctx: Ctx,
-  input: Pick<NewRun, 'queue' | 'priority' | 'dueAt' | 'idempotencyKey' | 'fingerprint'> & { attemptsMax: number; source: RunSource },
+  input: Pick<NewRun, 'queue' | 'priority' | 'dueAt' | 'idempotencyKey' | 'fingerprint'> & {
+    attemptsMax: number
+    source: RunSource
+  },
 ): Promise<IntakeRow> {
   const queueName = input.queue ?? 'default'
   const queue = await resolveQueue(ctx, queueName)
@@ -95,7 +98,13 @@ export async function prepareRun(ctx: Ctx, input: NewRun): Promise<IntakeRow> {
   const retry = input.retry ?? defaultRetryPolicy
   const row = await toIntakeRow(ctx, { ...input, attemptsMax: retry.limit + 1, source: 'api' })
   const { target } = input
-  const request = { method: target.method, url: target.url, headers: target.headers, timeoutMs: targetTimeoutMs(target), retry }
+  const request = {
+    method: target.method,
+    url: target.url,
+    headers: target.headers,
+    timeoutMs: targetTimeoutMs(target),
+    retry,
+  }
   row.payload = await ctx.keyRing.seal(row.tenantId, row.id, encodeRequest(request, bodyBytes(target.body)))
   return row
 }
@@ -146,7 +155,10 @@ export async function acceptRuns(pool: Pool, rows: IntakeRow[], batch: boolean, 
 
 function toResult(row: IntakeRow, [, outcome, id, dueAtMs, createdAtMs, isReady]: AcceptedRow): IntakeResult {
   if (outcome === 2) {
-    return { outcome: 'refused', error: new AppError('idempotency-mismatch', 'This idempotency key was used for another request.') }
+    return {
+      outcome: 'refused',
+      error: new AppError('idempotency-mismatch', 'This idempotency key was used for another request.'),
+    }
   }
   if (outcome === 3) return { outcome: 'refused', error: new AppError('not-found', 'The queue is gone. Try again.') }
   const run: Run = {

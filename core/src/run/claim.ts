@@ -34,7 +34,18 @@ export interface Claim {
 export const defaultLeaseSeconds = 15
 
 type ClaimRow = [
-  number, Uuid, number, number, number | null, Uuid | null, number | null, number, number | null, string | null, string, number,
+  number,
+  Uuid,
+  number,
+  number,
+  number | null,
+  Uuid | null,
+  number | null,
+  number,
+  number | null,
+  string | null,
+  string,
+  number,
 ]
 
 /** A claim takes a thousand runs: payloads beyond this are fetched one by one, or they would fill any memory. */
@@ -67,7 +78,13 @@ const statement = `
  * Claims the runs of parcels, queued -> running, in one statement. A run that does not come back belongs to somebody
  * else, was cancelled, or was given up as lost. An attempt is counted here.
  */
-export async function claimRuns(pool: Pool, poolId: number, executorId: Uuid, parcel: Admitted[], leaseSeconds = defaultLeaseSeconds): Promise<Claim> {
+export async function claimRuns(
+  pool: Pool,
+  poolId: number,
+  executorId: Uuid,
+  parcel: Admitted[],
+  leaseSeconds = defaultLeaseSeconds,
+): Promise<Claim> {
   const rows = await runNamed<ClaimRow>(pool, 'claim_runs', statement, [
     poolId,
     arrayLiteral(parcel.map((run) => run[0])),
@@ -78,7 +95,19 @@ export async function claimRuns(pool: Pool, poolId: number, executorId: Uuid, pa
     leaseSeconds,
   ])
   const runs: Claimed[] = []
-  for (const [ordinal, projectId, attempt, attemptsMax, nominalAtMs, jobId, jobVersion, source, payloadBytes, payload, keepWeek] of rows) {
+  for (const [
+    ordinal,
+    projectId,
+    attempt,
+    attemptsMax,
+    nominalAtMs,
+    jobId,
+    jobVersion,
+    source,
+    payloadBytes,
+    payload,
+    keepWeek,
+  ] of rows) {
     const admitted = parcel[ordinal - 1]
     if (admitted === undefined) continue
     const [tenantId, queueId, id, fence, dueAtMs] = admitted
@@ -131,7 +160,11 @@ export const leaseColumns = (leases: readonly Lease[]): [string, string, string,
  * heartbeat, or by the janitor) is not where the statement found it, and looks like somebody else's for that moment.
  * Returns the ids that came back at either time.
  */
-export async function askTwice<Row>(rows: Row[], idOf: (row: Row) => Uuid, ask: (rows: Row[]) => Promise<Uuid[]>): Promise<Set<Uuid>> {
+export async function askTwice<Row>(
+  rows: Row[],
+  idOf: (row: Row) => Uuid,
+  ask: (rows: Row[]) => Promise<Uuid[]>,
+): Promise<Set<Uuid>> {
   const answered = new Set(await ask(rows))
   const missing = rows.filter((row) => !answered.has(idOf(row)))
   if (missing.length > 0) for (const id of await ask(missing)) answered.add(id)
@@ -142,33 +175,45 @@ export async function askTwice<Row>(rows: Row[], idOf: (row: Row) => Uuid, ask: 
  * Prolongs leases. Returns the ids that are still held; the others were cancelled or taken away, and their attempts
  * must stop.
  */
-export const renewLeases = (pool: Pool, poolId: number, leases: Lease[], leaseSeconds = defaultLeaseSeconds): Promise<Set<Uuid>> =>
-  askTwice(leases, (lease) => lease.id, async (asked) => {
-    const rows = await runNamed<[Uuid]>(
-      pool,
-      'renew_leases',
-      `update held h set lease_until = clock_timestamp() + $6 * interval '1 second'
+export const renewLeases = (
+  pool: Pool,
+  poolId: number,
+  leases: Lease[],
+  leaseSeconds = defaultLeaseSeconds,
+): Promise<Set<Uuid>> =>
+  askTwice(
+    leases,
+    (lease) => lease.id,
+    async (asked) => {
+      const rows = await runNamed<[Uuid]>(
+        pool,
+        'renew_leases',
+        `update held h set lease_until = clock_timestamp() + $6 * interval '1 second'
        from (
          select k.place from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[]) u(t, q, i, f)
          cross join lateral (
            select h.ctid as place from held h
            where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f offset 0) k) x
        where h.ctid = x.place and h.state + 0 = 3 returning h.id`,
-      [poolId, ...leaseColumns(asked), leaseSeconds],
-    )
-    return rows.map((row) => row[0])
-  })
+        [poolId, ...leaseColumns(asked), leaseSeconds],
+      )
+      return rows.map((row) => row[0])
+    },
+  )
 
 /**
  * Hands runs back that this executor won't perform (it is going down): running -> ready, at once, and the attempt
  * that never started is not counted. Returns the ids that were still ours.
  */
 export const handBack = (pool: Pool, poolId: number, leases: Lease[]): Promise<Set<Uuid>> =>
-  askTwice(leases, (lease) => lease.id, async (asked) => {
-    const rows = await runNamed<[Uuid]>(
-      pool,
-      'hand_back',
-      `with d as (
+  askTwice(
+    leases,
+    (lease) => lease.id,
+    async (asked) => {
+      const rows = await runNamed<[Uuid]>(
+        pool,
+        'hand_back',
+        `with d as (
          delete from held h using (
            select k.place from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[]) u(t, q, i, f)
            cross join lateral (
@@ -180,7 +225,8 @@ export const handBack = (pool: Pool, poolId: number, leases: Lease[]): Promise<S
          select pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt - 1, attempts_max, fence, keep_week, job_id, nominal_at
          from d returning id)
        select id from r`,
-      [poolId, ...leaseColumns(asked)],
-    )
-    return rows.map((row) => row[0])
-  })
+        [poolId, ...leaseColumns(asked)],
+      )
+      return rows.map((row) => row[0])
+    },
+  )

@@ -53,7 +53,16 @@ export const listAttempts = (ctx: Ctx, id: Uuid): Promise<Attempt[]> => {
     )
     const attempts = rows.map(
       ([attempt, fence, dueAt, startedAt, finishedAt, durationMs, httpStatus, error, retryAt]): Attempt => ({
-        attempt, fence, status: 'failed', dueAt, startedAt, finishedAt, durationMs, httpStatus, error, retryAt,
+        attempt,
+        fence,
+        status: 'failed',
+        dueAt,
+        startedAt,
+        finishedAt,
+        durationMs,
+        httpStatus,
+        error,
+        retryAt,
       }),
     )
     const last = lastAttempt(run)
@@ -64,7 +73,11 @@ export const listAttempts = (ctx: Ctx, id: Uuid): Promise<Attempt[]> => {
 /** The last attempt is told by the run itself: it is going on, or its end was the run's end. */
 function lastAttempt(run: Run): Attempt | null {
   const { status } = run
-  if (run.startedAt === null || !(status === 'running' || status === 'succeeded' || status === 'failed' || status === 'cancelled')) return null
+  if (
+    run.startedAt === null ||
+    !(status === 'running' || status === 'succeeded' || status === 'failed' || status === 'cancelled')
+  )
+    return null
   const { attempt, fence, dueAt, startedAt, finishedAt, durationMs, httpStatus, error } = run
   return { attempt, fence, status, dueAt, startedAt, finishedAt, durationMs, httpStatus, error, retryAt: null }
 }
@@ -192,4 +205,6 @@ function bodyText(body: Buffer | null): { body: string | null; bodyEncoding: 'ut
 
 /** The conflict that a verb answers when the run has ended. */
 export const alreadyEnded = (run: Run): AppError =>
-  new AppError('invalid-transition', `The run has already ended: it is ${run.status}.`, { current: { status: run.status, attempt: run.attempt } })
+  new AppError('invalid-transition', `The run has already ended: it is ${run.status}.`, {
+    current: { status: run.status, attempt: run.attempt },
+  })

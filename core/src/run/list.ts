@@ -22,7 +22,9 @@ export interface RunFilter {
  */
 const idSlackMs = 10_000
 const firstIdAt = (instant: Date, slackMs: number): Uuid => {
-  const hex = Math.min(Math.max(instant.getTime() + slackMs, 0), 2 ** 48 - 1).toString(16).padStart(12, '0')
+  const hex = Math.min(Math.max(instant.getTime() + slackMs, 0), 2 ** 48 - 1)
+    .toString(16)
+    .padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -42,7 +44,7 @@ export const listRuns = (ctx: Ctx, filter: RunFilter, page: PageRequest): Promis
     const values = [
       tx.tenantId,
       tx.projectId,
-      before < to ? before : to,
+      [before, to].toSorted()[0],
       createdFrom === undefined ? nilUuid : firstIdAt(createdFrom, -idSlackMs),
       page.limit + 1,
       filter.jobId ?? null,
@@ -74,28 +76,49 @@ const inputOf = (alias: string): string =>
   `exists (select from inputs i where i.tenant_id = ${alias}.tenant_id and i.project_id = ${alias}.project_id and i.id = ${alias}.id and ${byInput} offset 0)`
 
 function chooseDriver({ status, jobId, queueId, source, createdFrom, createdTo }: RunFilter): Driver {
-  const needsMore = queueId !== undefined || source !== undefined || createdFrom !== undefined || createdTo !== undefined
+  const needsMore =
+    queueId !== undefined || source !== undefined || createdFrom !== undefined || createdTo !== undefined
   const needsInput = jobId !== undefined || needsMore
   if (status === undefined || status.length === 0) {
     const job = jobId === undefined ? '' : 'i.job_id = $6 and '
-    return { name: jobId === undefined ? 'all' : 'job', driver: `select i.id from inputs i where ${job}${range('i')} and ${byInput} ${newest}`, extra: [] }
+    return {
+      name: jobId === undefined ? 'all' : 'job',
+      driver: `select i.id from inputs i where ${job}${range('i')} and ${byInput} ${newest}`,
+      extra: [],
+    }
   }
   const final = status.filter(isFinal)
   const open = status.filter((each) => !isFinal(each))
   const arms: string[] = []
   if (final.length > 0) {
     const unsuccessful = final.includes('succeeded') ? '' : 'r.state <> 4 and '
-    const match = jobId !== undefined ? `r.job_id = $6 and ${needsMore ? inputOf('r') : unused('r')}` : needsInput ? inputOf('r') : unused('r')
-    arms.push(`(select r.id from runs r where ${unsuccessful}r.state = any($11::smallint[]) and ${range('r')} and ${match} ${newest})`)
+    const match =
+      jobId !== undefined
+        ? `r.job_id = $6 and ${needsMore ? inputOf('r') : unused('r')}`
+        : needsInput
+          ? inputOf('r')
+          : unused('r')
+    arms.push(
+      `(select r.id from runs r where ${unsuccessful}r.state = any($11::smallint[]) and ${range('r')} and ${match} ${newest})`,
+    )
   }
   const condition = (alias: string): string => (needsInput ? inputOf(alias) : unused(alias))
-  if (open.includes('scheduled')) arms.push(`(select d.id from due d where ${range('d')} and ${condition('d')} ${newest})`)
-  if (open.includes('ready')) arms.push(`(select w.id from ready w where ${range('w')} and ${condition('w')} ${newest})`)
+  if (open.includes('scheduled'))
+    arms.push(`(select d.id from due d where ${range('d')} and ${condition('d')} ${newest})`)
+  if (open.includes('ready'))
+    arms.push(`(select w.id from ready w where ${range('w')} and ${condition('w')} ${newest})`)
   if (open.includes('queued') || open.includes('running')) {
-    arms.push(`(select h.id from held h where h.state = any($11::smallint[]) and ${range('h')} and ${condition('h')} ${newest})`)
+    arms.push(
+      `(select h.id from held h where h.state = any($11::smallint[]) and ${range('h')} and ${condition('h')} ${newest})`,
+    )
   }
   const codes = status.flatMap((each) => (each in stateCodes ? [stateCodes[each as keyof typeof stateCodes]] : []))
-  const shape = [final.length > 0 ? (final.includes('succeeded') ? 'final' : 'bad') : '', ...[...open].sort(), jobId ? 'job' : '', needsMore ? 'input' : '']
+  const shape = [
+    final.length > 0 ? (final.includes('succeeded') ? 'final' : 'bad') : '',
+    ...[...open].sort(),
+    jobId ? 'job' : '',
+    needsMore ? 'input' : '',
+  ]
   return {
     name: shape.filter((part) => part !== '').join('_'),
     driver: `select id from (${arms.join(' union all ')}) x where $11::smallint[] is not null ${newest}`,

@@ -33,11 +33,21 @@ export const listRunLogs = async (ctx: Ctx, runId: Uuid, page: PageRequest): Pro
       'list_run_logs',
       `select id, at, attempt, level, message from run_logs
        where tenant_id = $1 and run_id = $2 and at >= $3::timestamptz - ${clockSlack} and id > $4 order by id limit $5`,
-      [tx.tenantId, runId, run.createdAt, page.cursor === undefined ? firstId : decodeCursor(page.cursor), page.limit + 1],
+      [
+        tx.tenantId,
+        runId,
+        run.createdAt,
+        page.cursor === undefined ? firstId : decodeCursor(page.cursor),
+        page.limit + 1,
+      ],
     )
     const lines = await Promise.all(
       rows.map(async ([id, at, attempt, level, message]) => ({
-        id, at, attempt, level, message: (await tx.keyRing.open(tx.tenantId, id, message)).toString(),
+        id,
+        at,
+        attempt,
+        level,
+        message: (await tx.keyRing.open(tx.tenantId, id, message)).toString(),
       })),
     )
     return toPage(lines, page.limit)
@@ -57,7 +67,11 @@ export const appendRunLog = async (ctx: Ctx, runId: Uuid, lines: NewLogLine[]): 
   return withTx(ctx, async (tx) => {
     const run = await readRun(tx, runId)
     const written = lines.map((line) => ({
-      id: uuidv7(ctx.clock.nowMs()), at: new Date(ctx.clock.nowMs()), attempt: line.attempt ?? run.attempt, level: line.level, message: line.message,
+      id: uuidv7(ctx.clock.nowMs()),
+      at: new Date(ctx.clock.nowMs()),
+      attempt: line.attempt ?? run.attempt,
+      level: line.level,
+      message: line.message,
     }))
     for (const line of written) {
       const sealed = await ctx.keyRing.seal(ctx.tenantId, line.id, Buffer.from(line.message))

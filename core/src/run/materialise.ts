@@ -51,7 +51,8 @@ const computeMs = 500
 
 // Version by version, so that an edit brings a schedule back at once.
 const setAside = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 })
-const versionKey = (schedule: Pick<DueSchedule, 'jobId' | 'jobVersion'>): string => `${schedule.jobId}.${schedule.jobVersion}`
+const versionKey = (schedule: Pick<DueSchedule, 'jobId' | 'jobVersion'>): string =>
+  `${schedule.jobId}.${schedule.jobVersion}`
 
 const compiled = new LRUCache<string, CompiledSchedule>({ max: 20_000 })
 
@@ -164,8 +165,20 @@ interface Written extends Decision {
 
 async function materialiseIn(client: PoolClient, options: MaterialiseOptions): Promise<Materialised> {
   const { shard, aheadMs, limit } = options
-  const rows = await runNamed<ScheduleRow>(client, 'due_schedules', selectStatement, [shard, aheadMs, limit, [...setAside.keys()]])
-  const result: Materialised = { schedules: rows.length, runs: 0, missed: 0, wakes: new Map(), broken: [], isFull: rows.length >= limit }
+  const rows = await runNamed<ScheduleRow>(client, 'due_schedules', selectStatement, [
+    shard,
+    aheadMs,
+    limit,
+    [...setAside.keys()],
+  ])
+  const result: Materialised = {
+    schedules: rows.length,
+    runs: 0,
+    missed: 0,
+    wakes: new Map(),
+    broken: [],
+    isFull: rows.length >= limit,
+  }
   if (rows.length === 0) return result
   const nowMs = rows[0]?.[12] ?? 0
   const untilMs = nowMs + aheadMs
@@ -187,7 +200,10 @@ async function materialiseIn(client: PoolClient, options: MaterialiseOptions): P
       for (const decision of decisions) {
         written.push({ ...decision, schedule, runId: decision.outcome === 'pending' ? uuidv7(nowMs) : null })
         if (decision.outcome === 'pending') {
-          result.wakes.set(schedule.pool, Math.min(result.wakes.get(schedule.pool) ?? Number.POSITIVE_INFINITY, decision.nominalAtMs))
+          result.wakes.set(
+            schedule.pool,
+            Math.min(result.wakes.get(schedule.pool) ?? Number.POSITIVE_INFINITY, decision.nominalAtMs),
+          )
         }
       }
       moved.push({ schedule, nextAtMs })
@@ -239,8 +255,34 @@ async function advance(client: PoolClient, moved: { schedule: DueSchedule; nextA
 }
 
 const toSchedule = (row: ScheduleRow): DueSchedule => {
-  const [tenantId, jobId, projectId, queueId, pool, jobVersion, spec, overlap, graceMs, priority, attemptsMax, nextAtMs] = row
-  return { tenantId, jobId, projectId, queueId, pool, jobVersion, spec, overlap, graceMs, priority, attemptsMax, nextAtMs }
+  const [
+    tenantId,
+    jobId,
+    projectId,
+    queueId,
+    pool,
+    jobVersion,
+    spec,
+    overlap,
+    graceMs,
+    priority,
+    attemptsMax,
+    nextAtMs,
+  ] = row
+  return {
+    tenantId,
+    jobId,
+    projectId,
+    queueId,
+    pool,
+    jobVersion,
+    spec,
+    overlap,
+    graceMs,
+    priority,
+    attemptsMax,
+    nextAtMs,
+  }
 }
 
 /** When the next schedule of a shard wants to be looked at, epoch milliseconds; null when none does. */

@@ -36,9 +36,12 @@ export const listOccurrences = (
 ): Promise<{ items: Occurrence[]; nextCursor: string | null }> => {
   requireScope(ctx, 'jobs:read')
   return withRead(ctx, async (tx) => {
-    const job = await runNamed(tx.client, 'occurrences_job', 'select 1 from jobs where tenant_id = $1 and project_id = $2 and id = $3', [
-      tx.tenantId, tx.projectId, jobId,
-    ])
+    const job = await runNamed(
+      tx.client,
+      'occurrences_job',
+      'select 1 from jobs where tenant_id = $1 and project_id = $2 and id = $3',
+      [tx.tenantId, tx.projectId, jobId],
+    )
     if (job.length === 0) throw notFound('job')
     const rows = await runNamed<OccurrenceRow>(
       tx.client,
@@ -49,11 +52,23 @@ export const listOccurrences = (
     )
     const items = rows.slice(0, page.limit).map(
       ([nominalAt, jobVersion, outcome, reason, runId, caughtUp, tzVersion, decidedAt]): Occurrence => ({
-        jobId, nominalAt, jobVersion, outcome, reason, runId, caughtUp, tzVersion, decidedAt,
+        jobId,
+        nominalAt,
+        jobVersion,
+        outcome,
+        reason,
+        runId,
+        caughtUp,
+        tzVersion,
+        decidedAt,
       }),
     )
     const last = items.at(-1)
-    return { items, nextCursor: rows.length > page.limit && last ? Buffer.from(String(last.nominalAt.getTime())).toString('base64url') : null }
+    return {
+      items,
+      nextCursor:
+        rows.length > page.limit && last ? Buffer.from(String(last.nominalAt.getTime())).toString('base64url') : null,
+    }
   })
 }
 

@@ -74,8 +74,9 @@ const retryStatement = `
   select id from t`
 
 const columns = (poolId: number, records: (AttemptRecord & { state: number; delayMs: number })[]): unknown[] => {
-  const column = (pick: (record: AttemptRecord & { state: number; delayMs: number }) => string | number | null): string =>
-    arrayLiteral(records.map(pick))
+  const column = (
+    pick: (record: AttemptRecord & { state: number; delayMs: number }) => string | number | null,
+  ): string => arrayLiteral(records.map(pick))
   return [
     poolId,
     ...leaseColumns(records.map((record) => record.lease)),
@@ -95,11 +96,21 @@ const columns = (poolId: number, records: (AttemptRecord & { state: number; dela
  * this call; a missing one was stale (cancelled, rescued, or ended before) and nothing of it was written.
  */
 export const recordEnds = (pool: Pool, poolId: number, ends: EndRecord[]): Promise<Set<Uuid>> =>
-  record(pool, poolId, { name: 'record_ends', text: endStatement }, ends.map((end) => ({ ...end, state: stateCodes[end.status], delayMs: 0 })))
+  record(
+    pool,
+    poolId,
+    { name: 'record_ends', text: endStatement },
+    ends.map((end) => ({ ...end, state: stateCodes[end.status], delayMs: 0 })),
+  )
 
 /** Sends runs back for another try: running -> scheduled, the attempt kept. Returns the ids that were still ours. */
 export const recordRetries = (pool: Pool, poolId: number, retries: RetryRecord[]): Promise<Set<Uuid>> =>
-  record(pool, poolId, { name: 'record_retries', text: retryStatement }, retries.map((retry) => ({ ...retry, state: 0 })))
+  record(
+    pool,
+    poolId,
+    { name: 'record_retries', text: retryStatement },
+    retries.map((retry) => ({ ...retry, state: 0 })),
+  )
 
 const record = <Row extends AttemptRecord & { state: number; delayMs: number }>(
   pool: Pool,
@@ -107,7 +118,11 @@ const record = <Row extends AttemptRecord & { state: number; delayMs: number }>(
   { name, text }: { name: string; text: string },
   records: Row[],
 ): Promise<Set<Uuid>> =>
-  askTwice(records, ({ lease }) => lease.id, async (asked) => {
-    const rows = await runNamed<[Uuid]>(pool, name, text, columns(poolId, asked))
-    return rows.map((row) => row[0])
-  })
+  askTwice(
+    records,
+    ({ lease }) => lease.id,
+    async (asked) => {
+      const rows = await runNamed<[Uuid]>(pool, name, text, columns(poolId, asked))
+      return rows.map((row) => row[0])
+    },
+  )

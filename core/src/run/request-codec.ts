@@ -33,7 +33,14 @@ export function encodeRequest(request: RunRequest, body: Buffer | null): Buffer 
 export function decodeRequest(encoded: Buffer): RunRequest & { body: Buffer | null } {
   const end = lengthBytes + encoded.readUInt16BE()
   const head = JSON.parse(encoded.toString('utf8', lengthBytes, end)) as Head
-  return { method: head.m, url: head.u, headers: head.h, timeoutMs: head.t, retry: head.r, body: encoded.length > end ? encoded.subarray(end) : null }
+  return {
+    method: head.m,
+    url: head.u,
+    headers: head.h,
+    timeoutMs: head.t,
+    retry: head.r,
+    body: encoded.length > end ? encoded.subarray(end) : null,
+  }
 }
 
 /** The bytes of a target's body: a string as it is, `null` and absent as none, anything else as JSON. */

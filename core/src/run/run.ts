@@ -25,7 +25,15 @@ export const isFinal = (status: RunStatus): boolean => moves[status].length === 
 export const mayMove = (from: RunStatus, to: RunStatus): boolean => (moves[from] as readonly RunStatus[]).includes(to)
 
 /** How the database writes states: 2 and 3 in `held`, 4 and up in `runs`. scheduled and ready are tables of their own. */
-export const stateCodes = { queued: 2, running: 3, succeeded: 4, failed: 5, cancelled: 6, expired: 7, skipped: 8 } as const
+export const stateCodes = {
+  queued: 2,
+  running: 3,
+  succeeded: 4,
+  failed: 5,
+  cancelled: 6,
+  expired: 7,
+  skipped: 8,
+} as const
 
 const statusOfCode = new Map<number, RunStatus>(
   Object.entries(stateCodes).map(([status, code]) => [code, status as RunStatus]),

@@ -7,7 +7,8 @@ import { type Run, type RunStatus, runSources, statusOf } from './run.ts'
 export const clockSlack = "interval '1 day'"
 
 // A run lives in exactly one of five tables; one statement, so one snapshot, sees it in exactly one place.
-const openColumns = (alias: string): string => `${alias}.attempt, ${alias}.attempts_max, ${alias}.fence, ${alias}.due_at`
+const openColumns = (alias: string): string =>
+  `${alias}.attempt, ${alias}.attempts_max, ${alias}.fence, ${alias}.due_at`
 
 /** Which weeks to look in; without a bound, all of them. */
 interface Weeks {
@@ -39,9 +40,31 @@ const facts = (weeks: Weeks): string => `
 
 type Place = [attempt: number | null, attemptsMax: number | null, fence: number | null, dueAt: Date | null]
 type FactRow = [
-  Uuid, Uuid, Uuid | null, number | null, Uuid, string, number, number, Date, Date | null, Uuid | null,
-  number | null, number | null, number | null, Date | null, Date | null, Date | null, number | null, number | null, string | null,
-  ...Place, Date | null, ...Place, ...Place, Date,
+  Uuid,
+  Uuid,
+  Uuid | null,
+  number | null,
+  Uuid,
+  string,
+  number,
+  number,
+  Date,
+  Date | null,
+  Uuid | null,
+  number | null,
+  number | null,
+  number | null,
+  Date | null,
+  Date | null,
+  Date | null,
+  number | null,
+  number | null,
+  string | null,
+  ...Place,
+  Date | null,
+  ...Place,
+  ...Place,
+  Date,
 ]
 
 /** A run that was picked. Null: it ended so long ago that its history is gone, while what it was is still kept. */
@@ -54,7 +77,12 @@ interface Picked {
  * The runs that a driver statement picks, newest first, each with where it stands now. `driver` selects a column
  * `id` and may use $1 (tenant), $2 (project) and further values from $3 on.
  */
-export async function selectRuns(client: PoolClient, name: string, driver: string, values: unknown[]): Promise<Picked[]> {
+export async function selectRuns(
+  client: PoolClient,
+  name: string,
+  driver: string,
+  values: unknown[],
+): Promise<Picked[]> {
   const everywhere = facts({ inputs: 'true', runs: `r.ended_at >= i.created_at - ${clockSlack}` })
   const rows = await runNamed<FactRow>(client, name, `with page as materialized (${driver}) ${everywhere}`, values)
   return rows.map((row) => ({ id: row[0], run: toRun(row) }))
@@ -94,16 +122,43 @@ function weekOf(ms: number): string {
 function toRun(row: FactRow): Run | null {
   const [id, projectId, jobId, jobVersion, queueId, queueName, source, priority, createdAt, nominalAt, replayOf] = row
   const base = {
-    id, projectId, jobId, jobVersion, queueId, queueName, priority, createdAt, nominalAt, replayOf,
+    id,
+    projectId,
+    jobId,
+    jobVersion,
+    queueId,
+    queueName,
+    priority,
+    createdAt,
+    nominalAt,
+    replayOf,
     source: runSources[source] ?? 'api',
   }
   const [state, attempt, fence, dueAt, startedAt, endedAt, durationMs, httpStatus, error] = row.slice(11, 20) as [
-    number | null, number | null, number | null, Date | null, Date | null, Date | null, number | null, number | null, string | null,
+    number | null,
+    number | null,
+    number | null,
+    Date | null,
+    Date | null,
+    Date | null,
+    number | null,
+    number | null,
+    string | null,
   ]
   if (state !== null && attempt !== null) {
     return {
-      ...base, status: statusOf(state), attempt, attemptsMax: null, fence: fence ?? 0, dueAt: dueAt ?? row[33], startedAt,
-      finishedAt: endedAt, durationMs, latenessMs: startedAt && dueAt ? startedAt.getTime() - dueAt.getTime() : null, httpStatus, error,
+      ...base,
+      status: statusOf(state),
+      attempt,
+      attemptsMax: null,
+      fence: fence ?? 0,
+      dueAt: dueAt ?? row[33],
+      startedAt,
+      finishedAt: endedAt,
+      durationMs,
+      latenessMs: startedAt && dueAt ? startedAt.getTime() - dueAt.getTime() : null,
+      httpStatus,
+      error,
     }
   }
   const held = row.slice(20, 24) as Place
@@ -116,7 +171,17 @@ function toRun(row: FactRow): Run | null {
   const started = status === 'running' ? since : null
   const placeDueAt = place[3] ?? row[33]
   return {
-    ...base, status, attempt: place[0] ?? 0, attemptsMax: place[1], fence: place[2] ?? 0, dueAt: placeDueAt, startedAt: started,
-    finishedAt: null, durationMs: null, latenessMs: started ? started.getTime() - placeDueAt.getTime() : null, httpStatus: null, error: null,
+    ...base,
+    status,
+    attempt: place[0] ?? 0,
+    attemptsMax: place[1],
+    fence: place[2] ?? 0,
+    dueAt: placeDueAt,
+    startedAt: started,
+    finishedAt: null,
+    durationMs: null,
+    latenessMs: started ? started.getTime() - placeDueAt.getTime() : null,
+    httpStatus: null,
+    error: null,
   }
 }

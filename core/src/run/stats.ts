@@ -17,15 +17,21 @@ export interface HistogramBucket {
  * How the project's runs ended, in equal slices of [from, to), whole minutes at the finest. Counted by the relay, so
  * it may trail the truth by a second.
  */
-export const runHistogram = (ctx: Ctx, range: { from: Date; to: Date; buckets: number }): Promise<HistogramBucket[]> => {
+export const runHistogram = (
+  ctx: Ctx,
+  range: { from: Date; to: Date; buckets: number },
+): Promise<HistogramBucket[]> => {
   requireScope(ctx, 'runs:read')
   const { from, to, buckets } = range
   const width = (to.getTime() - from.getTime()) / buckets
-  const histogram = Array.from({ length: buckets }, (_, index): HistogramBucket => ({
-    from: new Date(from.getTime() + index * width),
-    to: new Date(from.getTime() + (index + 1) * width),
-    counts: {},
-  }))
+  const histogram = Array.from(
+    { length: buckets },
+    (_, index): HistogramBucket => ({
+      from: new Date(from.getTime() + index * width),
+      to: new Date(from.getTime() + (index + 1) * width),
+      counts: {},
+    }),
+  )
   return withRead(ctx, async (tx) => {
     const rows = await runNamed<[number, number, number]>(
       tx.client,
@@ -43,7 +49,9 @@ export const runHistogram = (ctx: Ctx, range: { from: Date; to: Date; buckets: n
 }
 
 /** How many runs of the project are open now, by status. */
-export const openCounts = (ctx: Ctx): Promise<{ scheduled: number; ready: number; queued: number; running: number }> => {
+export const openCounts = (
+  ctx: Ctx,
+): Promise<{ scheduled: number; ready: number; queued: number; running: number }> => {
   requireScope(ctx, 'runs:read')
   return withRead(ctx, async (tx) => {
     const rows = await runNamed<[number, number, number, number]>(
@@ -90,7 +98,11 @@ export const recentRuns = (ctx: Ctx, jobIds: Uuid[], count: number): Promise<Map
 }
 
 /** Ended runs of each job since an instant (to the hour): how many succeeded, how many failed. */
-export const successRates = (ctx: Ctx, jobIds: Uuid[], since: Date): Promise<Map<Uuid, { succeeded: number; failed: number }>> => {
+export const successRates = (
+  ctx: Ctx,
+  jobIds: Uuid[],
+  since: Date,
+): Promise<Map<Uuid, { succeeded: number; failed: number }>> => {
   requireScope(ctx, 'runs:read')
   return withRead(ctx, async (tx) => {
     const rows = await runNamed<[Uuid, number, number]>(
@@ -140,7 +152,11 @@ export const upcoming = (ctx: Ctx, options: { until: Date; limit: number }): Pro
     for (const [jobId, jobName, spec, nextAt] of rows) {
       const schedule = compileSchedule(spec)
       let instant: number | undefined = nextAt.getTime()
-      for (let count = 0; instant !== undefined && instant <= untilMs && count < Math.min(instantsMax, options.limit); count++) {
+      for (
+        let count = 0;
+        instant !== undefined && instant <= untilMs && count < Math.min(instantsMax, options.limit);
+        count++
+      ) {
         const at = new Date(instant)
         all.push({ jobId, jobName, nominalAt: at, effectiveAt: at })
         instant = schedule.next(instant)?.at

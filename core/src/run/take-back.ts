@@ -1,5 +1,5 @@
-import type { Tx } from '../db/context.ts'
 import { runNamed } from '../db/client.ts'
+import type { Tx } from '../db/context.ts'
 import type { Uuid } from '../kernel/ids.ts'
 
 /**

@@ -27,10 +27,17 @@ export async function prepareJobRun(ctx: Ctx, jobId: Uuid, options: StartOptions
   const [queue, version, state, target, priority] = await withRead(ctx, (tx) => readJob(tx, jobId))
   if (state === 'archived') throw notFound('job')
   const request = decodeRequest(await ctx.keyRing.open(ctx.tenantId, jobId, target))
-  const row = await toIntakeRow(ctx, { ...options, queue, priority, attemptsMax: request.retry.limit + 1, source: 'manual' })
+  const row = await toIntakeRow(ctx, {
+    ...options,
+    queue,
+    priority,
+    attemptsMax: request.retry.limit + 1,
+    source: 'manual',
+  })
   row.jobId = jobId
   row.jobVersion = version
-  if (options.body !== undefined) row.payload = await ctx.keyRing.seal(ctx.tenantId, row.id, encodeRequest(request, bodyBytes(options.body)))
+  if (options.body !== undefined)
+    row.payload = await ctx.keyRing.seal(ctx.tenantId, row.id, encodeRequest(request, bodyBytes(options.body)))
   return row
 }
 
@@ -55,9 +62,14 @@ async function readJob(tx: Tx, jobId: Uuid): Promise<JobRow> {
 export async function prepareReplay(ctx: Ctx, id: Uuid, options: StartOptions): Promise<IntakeRow> {
   requireScope(ctx, 'runs:write')
   await ctx.keyRing.load(ctx.tenantId)
-  const { run, encoded } = await withRead(ctx, async (tx) => ({ run: await readRun(tx, id), encoded: await readRequest(tx, id) }))
+  const { run, encoded } = await withRead(ctx, async (tx) => ({
+    run: await readRun(tx, id),
+    encoded: await readRequest(tx, id),
+  }))
   if (run.finishedAt === null) {
-    throw new AppError('conflict', `The run has not ended: it is ${run.status}. Cancel it first, or wait.`, { current: { status: run.status } })
+    throw new AppError('conflict', `The run has not ended: it is ${run.status}. Cancel it first, or wait.`, {
+      current: { status: run.status },
+    })
   }
   const request = decodeRequest(encoded)
   const row = await toIntakeRow(ctx, {

@@ -5,6 +5,8 @@ import { type DataKey, envelopeKeyVersion, open, seal } from './envelope.ts'
 
 const dataKey = (version = 1): DataKey => ({ version, key: createSecretKey(randomBytes(32)) })
 
+const refused = 'unable to authenticate data'
+
 describe('an envelope', () => {
   test('gives back what was put in, whatever it was', () => {
     const key = dataKey(7)
@@ -32,21 +34,22 @@ describe('an envelope', () => {
     for (let bit = 3 * 8; bit < sealed.length * 8; bit++) {
       const changed = Buffer.from(sealed)
       changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      expect(() => open(key.key, 'row', changed), `bit ${bit}`).toThrow()
+      expect(() => open(key.key, 'row', changed), `bit ${bit}`).toThrow(refused)
     }
   })
 
   test('does not open for another row, tenant or key', () => {
     const key = dataKey()
     const sealed = seal(key, 'tenant-one/row', Buffer.from('plain'))
-    expect(() => open(key.key, 'tenant-two/row', sealed)).toThrow()
-    expect(() => open(key.key, 'tenant-one/other', sealed)).toThrow()
-    expect(() => open(dataKey().key, 'tenant-one/row', sealed)).toThrow()
+    expect(() => open(key.key, 'tenant-two/row', sealed)).toThrow(refused)
+    expect(() => open(key.key, 'tenant-one/other', sealed)).toThrow(refused)
+    expect(() => open(dataKey().key, 'tenant-one/row', sealed)).toThrow(refused)
   })
 
   test('of another form, or cut short, is none', () => {
     const sealed = seal(dataKey(), 'row', Buffer.alloc(0))
     expect(() => envelopeKeyVersion(Buffer.from([2, ...sealed.subarray(1)]))).toThrow('not an envelope')
-    for (let length = 0; length < sealed.length; length++) expect(() => envelopeKeyVersion(sealed.subarray(0, length))).toThrow('not an envelope')
+    for (let length = 0; length < sealed.length; length++)
+      expect(() => envelopeKeyVersion(sealed.subarray(0, length))).toThrow('not an envelope')
   })
 })

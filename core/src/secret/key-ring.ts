@@ -78,11 +78,10 @@ export class KeyRing {
       await client.query("select set_config('app.tenant_id', $1, false)", [tenantId])
       let rows = await this.#rows(client, tenantId)
       if (rows.length === 0) {
-        await client.query('insert into data_keys (tenant_id, version, wrapped, provider) values ($1, 1, $2, $3) on conflict do nothing', [
-          tenantId,
-          await this.#provider.wrap(randomBytes(32)),
-          this.#provider.name,
-        ])
+        await client.query(
+          'insert into data_keys (tenant_id, version, wrapped, provider) values ($1, 1, $2, $3) on conflict do nothing',
+          [tenantId, await this.#provider.wrap(randomBytes(32)), this.#provider.name],
+        )
         rows = await this.#rows(client, tenantId)
       }
       await client.query("select set_config('app.tenant_id', '', false)")

@@ -1,6 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from 'drizzle-orm'
-import { createPool, isRetryable, isUnavailable, isUniqueViolation, type Pool, textArrayLiteral, toAppError } from '../../src/db/client.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  createPool,
+  isRetryable,
+  isUnavailable,
+  isUniqueViolation,
+  type Pool,
+  textArrayLiteral,
+  toAppError,
+} from '../../src/db/client.ts'
 import { type Ctx, type Tx, withRead, withTx } from '../../src/db/context.ts'
 import { AppError } from '../../src/kernel/errors.ts'
 import { acceptRuns, prepareRun } from '../../src/run/accept.ts'
@@ -21,14 +29,21 @@ afterAll(async () => {
   await postgres.stop()
 })
 
-const smallPool = (settings: Record<string, string> = {}): Pool => createPool({ url: stage.db.appUrl, max: 2, applicationName: 'small', waitMs: 2_000, settings })
-const one = (ctx: Ctx): Promise<number> => withTx(ctx, async (tx) => (await tx.client.query<{ n: number }>('select 1 as n')).rows[0]?.n ?? 0)
+const smallPool = (settings: Record<string, string> = {}): Pool =>
+  createPool({ url: stage.db.appUrl, max: 2, applicationName: 'small', waitMs: 2_000, settings })
+const one = (ctx: Ctx): Promise<number> =>
+  withTx(ctx, async (tx) => (await tx.client.query<{ n: number }>('select 1 as n')).rows[0]?.n ?? 0)
 const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code
 
 describe('a transaction', () => {
   it('commits what its work did, and nothing of work that threw', async () => {
-    const name = (tx: Tx): Promise<string> => tx.client.query<{ name: string }>('select name from projects where id = $1', [tx.projectId]).then((result) => result.rows[0]?.name ?? '')
-    await withTx(stage.ctx, (tx) => tx.client.query("update projects set name = 'Changed' where id = $1", [tx.projectId]))
+    const name = (tx: Tx): Promise<string> =>
+      tx.client
+        .query<{ name: string }>('select name from projects where id = $1', [tx.projectId])
+        .then((result) => result.rows[0]?.name ?? '')
+    await withTx(stage.ctx, (tx) =>
+      tx.client.query("update projects set name = 'Changed' where id = $1", [tx.projectId]),
+    )
     expect(await withRead(stage.ctx, name)).toBe('Changed')
     const failing = withTx(stage.ctx, async (tx) => {
       await tx.client.query("update projects set name = 'Lost' where id = $1", [tx.projectId])
@@ -40,7 +55,9 @@ describe('a transaction', () => {
 
   it('inside another is that other one', async () => {
     const failing = withTx(stage.ctx, async (tx) => {
-      await withTx(tx, (inner) => inner.client.query("update projects set name = 'Inner' where id = $1", [inner.projectId]))
+      await withTx(tx, (inner) =>
+        inner.client.query("update projects set name = 'Inner' where id = $1", [inner.projectId]),
+      )
       expect(await withRead(tx, async (inner) => inner.client)).toBe(tx.client)
       throw new AppError('conflict', 'no')
     })
@@ -49,13 +66,18 @@ describe('a transaction', () => {
   })
 
   it('for reading writes nothing', async () => {
-    await expect(withRead(stage.ctx, (tx) => tx.client.query("update projects set name = 'x'"))).rejects.toMatchObject({ code: '25006' })
+    await expect(withRead(stage.ctx, (tx) => tx.client.query("update projects set name = 'x'"))).rejects.toMatchObject({
+      code: '25006',
+    })
   })
 
   it('sees its tenant only, and the next user of the connection sees nothing of it', async () => {
     const pool = createPool({ url: stage.db.appUrl, max: 1, applicationName: 'one' })
     const other = testCtx(stage.db, await createTenant(stage.db))
-    const projects = (tx: Tx): Promise<(string | undefined)[]> => tx.client.query<{ tenant_id: string }>('select tenant_id from projects').then((result) => result.rows.map((row) => row.tenant_id))
+    const projects = (tx: Tx): Promise<(string | undefined)[]> =>
+      tx.client
+        .query<{ tenant_id: string }>('select tenant_id from projects')
+        .then((result) => result.rows.map((row) => row.tenant_id))
     expect(await withRead({ ...stage.ctx, pool }, projects)).toEqual([stage.ctx.tenantId])
     expect(await withRead({ ...other, pool }, projects)).toEqual([other.tenantId])
     expect((await pool.query('select tenant_id from projects')).rows).toEqual([])
@@ -63,7 +85,8 @@ describe('a transaction', () => {
   })
 
   it('without a tenant is none', async () => {
-    for (const tenantId of ['', "'; drop table runs; --", 'x']) await expect(one({ ...stage.ctx, tenantId })).rejects.toThrow('needs a tenant')
+    for (const tenantId of ['', "'; drop table runs; --", 'x'])
+      await expect(one({ ...stage.ctx, tenantId })).rejects.toThrow('needs a tenant')
   })
 
   it('that met a conflict runs again, from its beginning, and gives up after three times', async () => {
@@ -83,15 +106,19 @@ describe('a transaction', () => {
   it('that drizzle wrapped an error of is judged by the error', async () => {
     let tries = 0
     const done = withTx(stage.ctx, async (tx) => {
-      if (++tries === 1) await tx.db.execute(sql`do $$ begin raise exception 'conflict' using errcode = '40001'; end $$`)
+      if (++tries === 1)
+        await tx.db.execute(sql`do $$ begin raise exception 'conflict' using errcode = '40001'; end $$`)
       return tries
     })
     expect(await done).toBe(2)
   })
 
   it('two that wait for each other both end', async () => {
-    const ids = await Promise.all([createTenant(stage.db), createTenant(stage.db)]).then((tenants) => tenants.map((tenant) => tenant.tenantId))
-    const lock = (tx: Tx, id: string | undefined): Promise<unknown> => tx.client.query('select pg_advisory_xact_lock(hashtext($1))', [id])
+    const ids = await Promise.all([createTenant(stage.db), createTenant(stage.db)]).then((tenants) =>
+      tenants.map((tenant) => tenant.tenantId),
+    )
+    const lock = (tx: Tx, id: string | undefined): Promise<unknown> =>
+      tx.client.query('select pg_advisory_xact_lock(hashtext($1))', [id])
     let arrived = 0
     const both = (first: string | undefined, second: string | undefined): Promise<string> =>
       withTx(stage.ctx, async (tx) => {
@@ -113,11 +140,15 @@ describe('a pool', () => {
     const flaky = Object.create(pool) as Pool
     flaky.connect = (async () => {
       const client = await pool.connect()
-      if (failures-- > 0) await stage.db.owner.query('select pg_terminate_backend($1)', [(await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid])
+      if (failures-- > 0)
+        await stage.db.owner.query('select pg_terminate_backend($1)', [
+          (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid,
+        ])
       return client
     }) as never
     const ctx = { ...stage.ctx, pool: flaky }
-    for (let attempt = 0; attempt < 3; attempt++) await expect(one(ctx)).rejects.toMatchObject({ code: 'dependency-unavailable' })
+    for (let attempt = 0; attempt < 3; attempt++)
+      await expect(one(ctx)).rejects.toMatchObject({ code: 'dependency-unavailable' })
     expect(await Promise.all(Array.from({ length: 50 }, () => one(ctx)))).toEqual(Array.from({ length: 50 }, () => 1))
     expect(pool.waitingCount).toBe(0)
     expect(pool.totalCount).toBeLessThanOrEqual(2)
@@ -139,7 +170,11 @@ describe('a pool', () => {
     await Promise.all([killer, ...users])
     expect(pool.totalCount).toBeLessThanOrEqual(10)
     expect(pool.waitingCount).toBe(0)
-    expect((await Promise.allSettled(Array.from({ length: 100 }, () => one(ctx)))).filter((result) => result.status === 'rejected').length).toBeLessThanOrEqual(10)
+    expect(
+      (await Promise.allSettled(Array.from({ length: 100 }, () => one(ctx)))).filter(
+        (result) => result.status === 'rejected',
+      ).length,
+    ).toBeLessThanOrEqual(10)
     expect(await Promise.all(Array.from({ length: 100 }, () => one(ctx)))).toHaveLength(100)
     await pool.end()
   })
@@ -157,16 +192,23 @@ describe('a pool', () => {
   })
 
   it('takes a transaction back from a process that went silent inside it', async () => {
-    const pool = createPool({ url: stage.db.appUrl, max: 1, applicationName: 'frozen', settings: { idle_in_transaction_session_timeout: '100ms' } })
+    const pool = createPool({
+      url: stage.db.appUrl,
+      max: 1,
+      applicationName: 'frozen',
+      settings: { idle_in_transaction_session_timeout: '100ms' },
+    })
     const silent = withTx({ ...stage.ctx, pool }, async (tx) => {
       await tx.client.query('select from projects where id = $1 for update', [tx.projectId])
-      await stage.value("select pg_sleep(0.4)::text as value")
+      await stage.value('select pg_sleep(0.4)::text as value')
       return tx.client.query('select 1')
     })
     await expect(silent).rejects.toMatchObject({ code: 'dependency-unavailable' })
     expect(await one({ ...stage.ctx, pool })).toBe(1)
     await pool.end()
-    const timeout = await withRead(stage.ctx, (tx) => tx.client.query<{ idle_in_transaction_session_timeout: string }>('show idle_in_transaction_session_timeout'))
+    const timeout = await withRead(stage.ctx, (tx) =>
+      tx.client.query<{ idle_in_transaction_session_timeout: string }>('show idle_in_transaction_session_timeout'),
+    )
     expect(timeout.rows[0]?.idle_in_transaction_session_timeout).not.toBe('0')
   })
 })
@@ -180,7 +222,11 @@ describe('the server crashing', () => {
     const writers = Array.from({ length: 4 }, async () => {
       for (let afterwards = 0; afterwards < 3; ) {
         try {
-          const [result] = await acceptRuns(stage.db.app, [{ ...row, id: (await prepareRun(stage.ctx, { target })).id }], false)
+          const [result] = await acceptRuns(
+            stage.db.app,
+            [{ ...row, id: (await prepareRun(stage.ctx, { target })).id }],
+            false,
+          )
           if (result?.outcome === 'accepted') acknowledged.push(result.run.id)
           if (crashed) afterwards++
         } catch (error) {
@@ -204,9 +250,12 @@ describe('what an error means', () => {
   it('is read from its code', () => {
     expect(isUniqueViolation({ code: '23505' })).toBe(true)
     expect(isRetryable({ code: '40001' })).toBe(true)
-    for (const code of ['08006', '53300', '57P01', '57P03', '57014', '25P03', 'ECONNREFUSED', 'EPIPE']) expect(isUnavailable({ code }), code).toBe(true)
-    for (const message of ['Connection terminated unexpectedly', 'timeout exceeded when trying to connect']) expect(isUnavailable(new Error(message)), message).toBe(true)
-    for (const error of [{ code: '23505' }, { code: '42P01' }, new Error('else'), null, 'text', { code: 7 }]) expect(isUnavailable(error)).toBe(false)
+    for (const code of ['08006', '53300', '57P01', '57P03', '57014', '25P03', 'ECONNREFUSED', 'EPIPE'])
+      expect(isUnavailable({ code }), code).toBe(true)
+    for (const message of ['Connection terminated unexpectedly', 'timeout exceeded when trying to connect'])
+      expect(isUnavailable(new Error(message)), message).toBe(true)
+    for (const error of [{ code: '23505' }, { code: '42P01' }, new Error('else'), null, 'text', { code: 7 }])
+      expect(isUnavailable(error)).toBe(false)
     const own = new AppError('conflict', 'x')
     expect(toAppError(own)).toBe(own)
     expect(toAppError({ code: '08006' })).toMatchObject({ code: 'dependency-unavailable' })
@@ -215,6 +264,8 @@ describe('what an error means', () => {
 
   it('free text in an array is quoted', async () => {
     const values = ['a', null, undefined, '', 'NULL', '"', '\\', '{x,y}', "'"]
-    expect(await stage.value('select $1::text[] as value', textArrayLiteral(values))).toEqual(values.map((value) => value ?? null))
+    expect(await stage.value('select $1::text[] as value', textArrayLiteral(values))).toEqual(
+      values.map((value) => value ?? null),
+    )
   })
 })

@@ -26,7 +26,10 @@ afterEach(async () => {
 const weekly = ['occurrences', 'inputs', 'runs', 'attempts', 'run_logs', 'events', 'audit_entries']
 const partitionsOf = (parent: string): Promise<string[]> =>
   stage.db.owner
-    .query<{ name: string }>("select inhrelid::regclass::text as name from pg_inherits where inhparent = $1::regclass and inhrelid::regclass::text like '%\\_w%' order by 1", [parent])
+    .query<{ name: string }>(
+      "select inhrelid::regclass::text as name from pg_inherits where inhparent = $1::regclass and inhrelid::regclass::text like '%\\_w%' order by 1",
+      [parent],
+    )
     .then((result) => result.rows.map((row) => row.name))
 const run = (text: string, ...values: unknown[]) => stage.db.owner.query(text, values)
 const age = (table: string, column: string, days: number, id: string) =>
@@ -73,10 +76,14 @@ describe('partitions', () => {
     expect(await getRun(stage.ctx, id)).toMatchObject({ status: 'succeeded' })
     expect(await stage.eventsOf(id)).toEqual(['run.created', 'run.succeeded'])
     // The moved week is one like the others: it takes new rows, numbered on.
-    await run("insert into events (tenant_id, project_id, type, at) values ($1, $2, 'run.created', clock_timestamp() + interval '280 days')", stage.ctx.tenantId, stage.ctx.projectId)
+    await run(
+      "insert into events (tenant_id, project_id, type, at) values ($1, $2, 'run.created', clock_timestamp() + interval '280 days')",
+      stage.ctx.tenantId,
+      stage.ctx.projectId,
+    )
   })
 
-  it('past their retention are dropped by the database\'s clock, and nothing younger', async () => {
+  it("past their retention are dropped by the database's clock, and nothing younger", async () => {
     await run("create table runs_w2020_01 partition of runs for values from ('2019-12-30') to ('2020-01-06')")
     await run("create table events_w2020_01 partition of events for values from ('2019-12-30') to ('2020-01-06')")
     const before = await partitionsOf('runs')
@@ -92,15 +99,19 @@ describe('partitions', () => {
     const claimed = await stage.claim((await stage.admit()).filter((each) => each[2] === ended?.id))
     await stage.end(claimed)
     const ids = [due, ready, ended, queued].map((each) => each?.id ?? '')
-    for (const table of ['inputs', 'due', 'ready', 'held']) await run(`update ${table} set keep_week = '2019-12-30' where id = any($1)`, ids)
+    for (const table of ['inputs', 'due', 'ready', 'held'])
+      await run(`update ${table} set keep_week = '2019-12-30' where id = any($1)`, ids)
     expect(await dropPartitions(stage.db.engine, 90)).toContain('inputs_w2020_01')
-    for (const each of [due, ready, queued]) expect(await getRunRequest(stage.ctx, each?.id ?? '')).toMatchObject({ method: 'POST' })
+    for (const each of [due, ready, queued])
+      expect(await getRunRequest(stage.ctx, each?.id ?? '')).toMatchObject({ method: 'POST' })
     await expect(getRun(stage.ctx, ended?.id ?? '')).rejects.toMatchObject({ code: 'not-found' })
     await stage.expireLeases()
-    await run('insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week) select pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week from held')
+    await run(
+      'insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week) select pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week from held',
+    )
     await run('delete from held')
     const again = await stage.claim(await stage.admit())
-    expect(again.map((each) => each.id).toSorted()).toEqual([ready?.id, queued?.id].toSorted())
+    expect(again.map((each) => each.id).toSorted()).toEqual([ready?.id ?? '', queued?.id ?? ''].toSorted())
     expect(again.every((each) => each.sealed !== null)).toBe(true)
     await stage.end(again)
   })
@@ -116,12 +127,17 @@ describe('what has no partitions of its own', () => {
     await run("create table runs_w2020_02 partition of runs for values from ('2020-01-06') to ('2020-01-13')")
     await run("update runs set ended_at = '2020-01-07' where id = $1", ids[2])
     expect(await forgetFarInputs(stage.db.engine, 90, 10)).toBe(1)
-    expect(await stage.value('select array_agg(id::text order by id) as value from inputs where id = any($1)', ids)).toEqual(ids.slice(0, 2).toSorted())
+    expect(
+      await stage.value('select array_agg(id::text order by id) as value from inputs where id = any($1)', ids),
+    ).toEqual(ids.slice(0, 2).toSorted())
     expect(await forgetFarInputs(stage.db.engine, 90, 10)).toBe(0)
   })
 
   it('one of a run that was cancelled years before it was due goes with its history', async () => {
-    const [gone, kept] = await stage.accept({ dueAt: new Date('2039-01-01T00:00:00Z') }, { dueAt: new Date('2039-01-01T00:00:00Z') })
+    const [gone, kept] = await stage.accept(
+      { dueAt: new Date('2039-01-01T00:00:00Z') },
+      { dueAt: new Date('2039-01-01T00:00:00Z') },
+    )
     for (const each of [gone, kept]) await cancelRun(stage.ctx, each?.id ?? '')
     await run("create table runs_w2020_03 partition of runs for values from ('2020-01-13') to ('2020-01-20')")
     await run("update runs set ended_at = '2020-01-14' where id = $1", gone?.id)
@@ -132,7 +148,10 @@ describe('what has no partitions of its own', () => {
 
   it('idempotency keys are forgotten when they are old, so many at a time', async () => {
     const print = Buffer.alloc(32)
-    await stage.accept(...Array.from({ length: 30 }, (_, index) => ({ idempotencyKey: `old-${index}`, fingerprint: print })), { idempotencyKey: 'young', fingerprint: print })
+    await stage.accept(
+      ...Array.from({ length: 30 }, (_, index) => ({ idempotencyKey: `old-${index}`, fingerprint: print })),
+      { idempotencyKey: 'young', fingerprint: print },
+    )
     await run("update idempotency_keys set created_at = created_at - interval '25 hours' where key like 'old-%'")
     expect(await forgetIdempotencyKeys(stage.db.engine, 24, 20)).toBe(20)
     expect(await forgetIdempotencyKeys(stage.db.engine, 24, 20)).toBe(10)
@@ -141,12 +160,23 @@ describe('what has no partitions of its own', () => {
   })
 
   it('counters and silent executors are forgotten', async () => {
-    await run("insert into run_minutes values ($1, $2, now() - interval '91 days', 4, 1), ($1, $2, now() - interval '89 days', 4, 1)", stage.ctx.tenantId, stage.ctx.projectId)
-    await run("insert into job_hours values ($1, $2, now() - interval '91 days', 4, 1), ($1, $2, now() - interval '89 days', 4, 1)", stage.ctx.tenantId, unknownId())
+    await run(
+      "insert into run_minutes values ($1, $2, now() - interval '91 days', 4, 1), ($1, $2, now() - interval '89 days', 4, 1)",
+      stage.ctx.tenantId,
+      stage.ctx.projectId,
+    )
+    await run(
+      "insert into job_hours values ($1, $2, now() - interval '91 days', 4, 1), ($1, $2, now() - interval '89 days', 4, 1)",
+      stage.ctx.tenantId,
+      unknownId(),
+    )
     await forgetCounters(stage.db.engine, 90)
-    expect(await stage.value('select (select count(*) from run_minutes) + 10 * (select count(*) from job_hours) as value')).toBe(11)
+    expect(
+      await stage.value('select (select count(*) from run_minutes) + 10 * (select count(*) from job_hours) as value'),
+    ).toBe(11)
     const [live, dead] = [unknownId(), unknownId()]
-    for (const id of [live, dead]) await announceExecutor(stage.db.engine, { id, pool: 1, capacity: 5, running: 0, finishedPerSecond: 2 })
+    for (const id of [live, dead])
+      await announceExecutor(stage.db.engine, { id, pool: 1, capacity: 5, running: 0, finishedPerSecond: 2 })
     expect(await readCapacity(stage.db.engine, 1)).toEqual({ executors: 2, slots: 10, finishedPerSecond: 4 })
     await run("update executors set seen_at = seen_at - interval '2 days' where id = $1", dead)
     expect(await readCapacity(stage.db.engine, 1)).toMatchObject({ executors: 1, slots: 5 })

@@ -52,7 +52,7 @@ describe('reading events', () => {
     const start = await startPosition(stage.ctx)
     const runs = await stage.accept(...Array.from({ length: 120 }, () => ({})))
     const seen = await follow(start, 7, () => 120)
-    expect(subjects(seen).toSorted()).toEqual(runs.map((run) => run.id).toSorted())
+    expect(subjects(seen).map(String).toSorted()).toEqual(runs.map((run) => run.id).toSorted())
     const positions = seen.map((event) => order(event.position))
     expect(positions).toEqual(positions.toSorted((a, b) => (a < b ? -1 : 1)))
   })
@@ -65,15 +65,21 @@ describe('reading events', () => {
       for (let round = 0; round < 15; round++) {
         const client = await stage.db.owner.connect()
         await client.query('begin')
-        const runs = await stage.accept(...Array.from({ length: (writer + round) % 4 + 1 }, () => ({})))
-        await client.query("insert into events (tenant_id, project_id, type) values ($1, $2, 'runs.created')", [stage.ctx.tenantId, stage.ctx.projectId])
+        const runs = await stage.accept(...Array.from({ length: ((writer + round) % 4) + 1 }, () => ({})))
+        await client.query("insert into events (tenant_id, project_id, type) values ($1, $2, 'runs.created')", [
+          stage.ctx.tenantId,
+          stage.ctx.projectId,
+        ])
         await client.query('commit')
         client.release()
         written.push(...runs.map((run) => run.id))
       }
       writing--
     })
-    const [seen] = await Promise.all([follow(start, 7, () => (writing > 0 ? Number.POSITIVE_INFINITY : written.length + 90)), ...writers])
+    const [seen] = await Promise.all([
+      follow(start, 7, () => (writing > 0 ? Number.POSITIVE_INFINITY : written.length + 90)),
+      ...writers,
+    ])
     const ids = subjects(seen).filter((subject) => subject !== null)
     expect(ids.toSorted()).toEqual(written.toSorted())
     expect(seen.filter((event) => event.type === 'runs.created')).toHaveLength(90)
@@ -90,11 +96,23 @@ describe('reading events', () => {
     expect(subjects(await readProjectEvents(stranger, start, 10))).toContain(theirs?.id)
     expect(await readProjectEvents({ ...stage.ctx, projectId: stranger.projectId }, start, 10)).toEqual([])
     expect(await listEventsAbout(stage.ctx, theirs?.id ?? '')).toEqual([])
-    expect(await listEventsAbout(stage.ctx, mine?.id ?? '')).toMatchObject([{ type: 'run.created', subject: mine?.id, tenantId: stage.ctx.tenantId, jobId: null }])
+    expect(await listEventsAbout(stage.ctx, mine?.id ?? '')).toMatchObject([
+      { type: 'run.created', subject: mine?.id, tenantId: stage.ctx.tenantId, jobId: null },
+    ])
   })
 
   it('only its own positions are taken', async () => {
-    for (const position of ['', '1', '-1-2', '1-', '1-2-3', 'a-b', '1-9999999999999999999', '99999999999999999999-1', "1-1'; drop table events; --"]) {
+    for (const position of [
+      '',
+      '1',
+      '-1-2',
+      '1-',
+      '1-2-3',
+      'a-b',
+      '1-9999999999999999999',
+      '99999999999999999999-1',
+      "1-1'; drop table events; --",
+    ]) {
       expect(() => parsePosition(position), position).toThrow(expect.objectContaining({ code: 'malformed-request' }))
     }
     expect(await readProjectEvents(stage.ctx, '9999999999999999999-999999999999999999', 10)).toEqual([])

@@ -30,7 +30,12 @@ async function drain(name: string): Promise<void> {
   while ((await pass(name)) > 0);
 }
 const counted = (tenantId = stage.ctx.tenantId): Promise<Record<string, number>> =>
-  stage.db.owner.query<{ state: number; n: number }>('select state, sum(count)::int n from run_minutes where tenant_id = $1 group by 1', [tenantId]).then((result) => Object.fromEntries(result.rows.map((row) => [String(row.state), row.n])))
+  stage.db.owner
+    .query<{ state: number; n: number }>(
+      'select state, sum(count)::int n from run_minutes where tenant_id = $1 group by 1',
+      [tenantId],
+    )
+    .then((result) => Object.fromEntries(result.rows.map((row) => [String(row.state), row.n])))
 const hour = () => ({ from: new Date(Date.now() - 1_800_000), to: new Date(Date.now() + 1_800_000), buckets: 6 })
 
 async function someRuns(succeed: number, fail: number, cancel: number): Promise<void> {
@@ -77,8 +82,20 @@ describe('the relay', () => {
     await drain('live')
     const other = await createTenant(stage.db)
     const job = unknownId()
-    const event = (type: StoredEvent['type'], at: string, jobId: string | null = null, projectId: string | null = other.projectId): StoredEvent => ({
-      position: '1-1', tenantId: other.tenantId, projectId, type, subject: unknownId(), jobId, at: new Date(at), data: null,
+    const event = (
+      type: StoredEvent['type'],
+      at: string,
+      jobId: string | null = null,
+      projectId: string | null = other.projectId,
+    ): StoredEvent => ({
+      position: '1-1',
+      tenantId: other.tenantId,
+      projectId,
+      type,
+      subject: unknownId(),
+      jobId,
+      at: new Date(at),
+      data: null,
     })
     const from = await readRelayPosition(engine(), 'clock')
     await advanceRelay(engine(), 'clock', from, [
@@ -93,7 +110,10 @@ describe('the relay', () => {
       event('job.created', '2026-03-29T01:00:00.000Z', job),
       event('run.failed', '2026-03-29T01:00:00.000Z', null, null),
     ])
-    const minutes = await stage.db.owner.query('select minute, state, count from run_minutes where tenant_id = $1 order by 1, 2', [other.tenantId])
+    const minutes = await stage.db.owner.query(
+      'select minute, state, count from run_minutes where tenant_id = $1 order by 1, 2',
+      [other.tenantId],
+    )
     expect(minutes.rows).toEqual([
       { minute: new Date('2026-03-29T00:59:00Z'), state: 4, count: 1 },
       { minute: new Date('2026-03-29T01:00:00Z'), state: 4, count: 1 },
@@ -101,22 +121,49 @@ describe('the relay', () => {
       { minute: new Date('2026-03-29T01:00:00Z'), state: 7, count: 1 },
       { minute: new Date('2026-03-29T01:00:00Z'), state: 8, count: 1 },
     ])
-    const hours = await stage.db.owner.query('select hour, state, count from job_hours where job_id = $1 order by 1, 2', [job])
+    const hours = await stage.db.owner.query(
+      'select hour, state, count from job_hours where job_id = $1 order by 1, 2',
+      [job],
+    )
     expect(hours.rows).toEqual([
       { hour: new Date('2026-03-29T00:00:00Z'), state: 4, count: 1 },
       { hour: new Date('2026-03-29T01:00:00Z'), state: 4, count: 1 },
       { hour: new Date('2026-03-29T01:00:00Z'), state: 5, count: 1 },
     ])
     const ctx = testCtx(stage.db, other)
-    const histogram = await runHistogram(ctx, { from: new Date('2026-03-29T00:00:00Z'), to: new Date('2026-03-29T02:00:00Z'), buckets: 4 })
-    expect(histogram.map((bucket) => bucket.counts)).toEqual([{}, { succeeded: 1 }, { succeeded: 1, failed: 1, expired: 1, skipped: 1 }, {}])
-    expect(histogram.map((bucket) => bucket.to.getTime() - bucket.from.getTime())).toEqual([1_800_000, 1_800_000, 1_800_000, 1_800_000])
-    expect(await successRates(ctx, [job, unknownId()], new Date('2026-03-29T01:00:00Z'))).toEqual(new Map([[job, { succeeded: 1, failed: 1 }]]))
+    const histogram = await runHistogram(ctx, {
+      from: new Date('2026-03-29T00:00:00Z'),
+      to: new Date('2026-03-29T02:00:00Z'),
+      buckets: 4,
+    })
+    expect(histogram.map((bucket) => bucket.counts)).toEqual([
+      {},
+      { succeeded: 1 },
+      { succeeded: 1, failed: 1, expired: 1, skipped: 1 },
+      {},
+    ])
+    expect(histogram.map((bucket) => bucket.to.getTime() - bucket.from.getTime())).toEqual([
+      1_800_000, 1_800_000, 1_800_000, 1_800_000,
+    ])
+    expect(await successRates(ctx, [job, unknownId()], new Date('2026-03-29T01:00:00Z'))).toEqual(
+      new Map([[job, { succeeded: 1, failed: 1 }]]),
+    )
   })
 
   it('is behind nothing that was written while it read', async () => {
     const start = await startPosition(stage.ctx)
-    await advanceRelay(engine(), 'edge', '0-0', [{ position: start, tenantId: stage.ctx.tenantId, projectId: null, type: 'job.created', subject: null, jobId: null, at: new Date(), data: null }])
+    await advanceRelay(engine(), 'edge', '0-0', [
+      {
+        position: start,
+        tenantId: stage.ctx.tenantId,
+        projectId: null,
+        type: 'job.created',
+        subject: null,
+        jobId: null,
+        at: new Date(),
+        data: null,
+      },
+    ])
     const [run] = await stage.accept({})
     const seen = await readEvents(engine(), await readRelayPosition(engine(), 'edge'), 1_000)
     expect(seen.map((event) => event.subject)).toContain(run?.id)
@@ -147,15 +194,27 @@ describe('pictures of time', () => {
     await stage.end(mine.slice(3), 'failed')
     const recent = await recentRuns(stage.ctx, [job.id, idle.id], 3)
     expect(recent.get(idle.id)).toEqual([])
-    expect(recent.get(job.id)?.map((run) => run.id)).toEqual(rows.map((row) => row.id).toSorted().toReversed().slice(0, 3))
+    expect(recent.get(job.id)?.map((run) => run.id)).toEqual(
+      rows
+        .map((row) => row.id)
+        .toSorted()
+        .toReversed()
+        .slice(0, 3),
+    )
     expect(recent.get(job.id)?.every((run) => run.durationMs === 5 && run.finishedAt instanceof Date)).toBe(true)
     await drain('live')
-    expect(await successRates(stage.ctx, [job.id], new Date(Date.now() - 3_600_000))).toEqual(new Map([[job.id, { succeeded: 3, failed: 1 }]]))
+    expect(await successRates(stage.ctx, [job.id], new Date(Date.now() - 3_600_000))).toEqual(
+      new Map([[job.id, { succeeded: 3, failed: 1 }]]),
+    )
   })
 
   it('take the scope that goes with them', async () => {
     const blind = testCtx(stage.db, stage.tenant, { scopes: ['queues:read'] })
-    for (const read of [() => runHistogram(blind, hour()), () => recentRuns(blind, [], 1), () => successRates(blind, [], new Date())] as (() => Promise<unknown>)[]) {
+    for (const read of [
+      () => runHistogram(blind, hour()),
+      () => recentRuns(blind, [], 1),
+      () => successRates(blind, [], new Date()),
+    ] as (() => Promise<unknown>)[]) {
       expect(read).toThrow(expect.objectContaining({ code: 'forbidden' }))
     }
   })

@@ -20,7 +20,8 @@ afterAll(() => stage.db.close())
 const day = 86_400_000
 const print = (text: string): Buffer => createHash('sha256').update(text).digest()
 const prepare = (change: Partial<NewRun> = {}, as = ctx): Promise<IntakeRow> => prepareRun(as, { target, ...change })
-const flush = (rows: IntakeRow[], batch = false): Promise<IntakeResult[]> => acceptRuns(stage.db.app, rows, batch, 'digest')
+const flush = (rows: IntakeRow[], batch = false): Promise<IntakeResult[]> =>
+  acceptRuns(stage.db.app, rows, batch, 'digest')
 const runOf = (result: IntakeResult | undefined): Run => {
   if (result === undefined || result.outcome === 'refused') throw new Error('the run was not accepted')
   return result.run
@@ -28,13 +29,24 @@ const runOf = (result: IntakeResult | undefined): Run => {
 const codeOf = (result: IntakeResult | undefined): string =>
   result?.outcome === 'refused' ? result.error.code : (result?.outcome ?? 'no answer')
 const count = (table: string, ids: readonly string[]): Promise<number> =>
-  stage.value<number>(`select count(*)::int as value from ${table} where ${table === 'events' || table === 'audit_entries' ? 'subject' : 'id'} = any($1)`, ids)
+  stage.value<number>(
+    `select count(*)::int as value from ${table} where ${table === 'events' || table === 'audit_entries' ? 'subject' : 'id'} = any($1)`,
+    ids,
+  )
 
 describe('accepting', () => {
   it('what is answered as accepted is on disk, as it was answered', async () => {
     const [result] = await flush([await prepare({ priority: 1 })])
     const run = runOf(result)
-    expect(run).toMatchObject({ status: 'ready', source: 'api', priority: 1, attempt: 0, attemptsMax: 6, fence: 0, queueName: 'default' })
+    expect(run).toMatchObject({
+      status: 'ready',
+      source: 'api',
+      priority: 1,
+      attempt: 0,
+      attemptsMax: 6,
+      fence: 0,
+      queueName: 'default',
+    })
     expect(run.dueAt).toEqual(run.createdAt)
     expect(await getRun(ctx, run.id)).toEqual(run)
     expect(await getRunRequest(ctx, run.id)).toMatchObject({ method: 'POST', url: target.url, body: '{"a":1}' })
@@ -59,9 +71,16 @@ describe('accepting', () => {
   })
 
   it('a due instant comes back to the millisecond, to the end of the calendar', async () => {
-    const instants = ['2038-01-19T03:14:08.007Z', '2039-06-01T00:00:00.123Z', '2107-01-01T00:00:00.777Z', '9999-12-31T23:59:59.000Z']
+    const instants = [
+      '2038-01-19T03:14:08.007Z',
+      '2039-06-01T00:00:00.123Z',
+      '2107-01-01T00:00:00.777Z',
+      '9999-12-31T23:59:59.000Z',
+    ]
     const rows = await Promise.all(instants.map((dueAt) => prepare({ dueAt: new Date(dueAt) })))
-    const answers = (await flush(rows)).map((result) => [runOf(result), result.outcome === 'refused' ? 0 : result.dueAtMs] as const)
+    const answers = (await flush(rows)).map(
+      (result) => [runOf(result), result.outcome === 'refused' ? 0 : result.dueAtMs] as const,
+    )
     for (const [index, [run, dueAtMs]] of answers.entries()) {
       expect(dueAtMs).toBe(Date.parse(instants[index] ?? ''))
       expect(run.dueAt.toISOString()).toBe(instants[index])
@@ -77,7 +96,7 @@ describe('accepting', () => {
 })
 
 describe('many tenants in one flush', () => {
-  it('a row that points at a stranger\'s queue is refused by itself; the other 63 are written, each for its tenant', async () => {
+  it("a row that points at a stranger's queue is refused by itself; the other 63 are written, each for its tenant", async () => {
     const tenants = await Promise.all(Array.from({ length: 64 }, () => createTenant(stage.db)))
     const rows = await Promise.all(tenants.map((tenant) => prepare({}, testCtx(stage.db, tenant))))
     const [violator, victim] = [rows[40], rows[41]]
@@ -87,9 +106,17 @@ describe('many tenants in one flush', () => {
     expect(results.map(codeOf)).toEqual(rows.map((row) => (row === violator ? 'not-found' : 'accepted')))
     expect(await count('inputs', [violator.id])).toBe(0)
     for (const table of ['inputs', 'ready', 'events', 'audit_entries']) {
-      expect(await count(table, rows.map((row) => row.id)), table).toBe(63)
+      expect(
+        await count(
+          table,
+          rows.map((row) => row.id),
+        ),
+        table,
+      ).toBe(63)
     }
-    const strays = await stage.value('select count(*)::int as value from inputs i join queues q on q.id = i.queue_id where q.tenant_id <> i.tenant_id')
+    const strays = await stage.value(
+      'select count(*)::int as value from inputs i join queues q on q.id = i.queue_id where q.tenant_id <> i.tenant_id',
+    )
     expect(strays).toBe(0)
   })
 
@@ -107,7 +134,9 @@ describe('many tenants in one flush', () => {
   })
 
   it('a caller without runs:write prepares nothing', async () => {
-    await expect(prepareRun(testCtx(stage.db, stage.tenant, { scopes: ['runs:read'] }), { target })).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(
+      prepareRun(testCtx(stage.db, stage.tenant, { scopes: ['runs:read'] }), { target }),
+    ).rejects.toMatchObject({ code: 'forbidden' })
   })
 })
 
@@ -143,7 +172,12 @@ describe('idempotency keys', () => {
     const results = await flush(rows)
     expect(results.map(codeOf)).toEqual(['accepted', 'replayed', 'idempotency-mismatch'])
     expect(runOf(results[1])).toEqual(runOf(results[0]))
-    expect(await count('inputs', rows.map((row) => row.id))).toBe(1)
+    expect(
+      await count(
+        'inputs',
+        rows.map((row) => row.id),
+      ),
+    ).toBe(1)
   })
 
   it('a hundred flushes at once with one key write one run, and all get it', async () => {
@@ -152,8 +186,18 @@ describe('idempotency keys', () => {
     expect(results.filter((result) => result?.outcome === 'accepted')).toHaveLength(1)
     expect(results.filter((result) => result?.outcome === 'replayed')).toHaveLength(99)
     expect(new Set(results.map((result) => JSON.stringify(runOf(result)))).size).toBe(1)
-    expect(await count('inputs', rows.map((row) => row.id))).toBe(1)
-    expect(await count('events', rows.map((row) => row.id))).toBe(1)
+    expect(
+      await count(
+        'inputs',
+        rows.map((row) => row.id),
+      ),
+    ).toBe(1)
+    expect(
+      await count(
+        'events',
+        rows.map((row) => row.id),
+      ),
+    ).toBe(1)
   })
 
   it('flushes that share many keys in any order do not deadlock', async () => {
@@ -180,7 +224,9 @@ describe('idempotency keys', () => {
     const results = await flush(rows)
     expect(results.map(codeOf)).toEqual(keys.map(() => 'accepted'))
     const stored = (
-      await stage.db.owner.query<{ key: string }>('select key from idempotency_keys where subject = any($1)', [rows.map((row) => row.id)])
+      await stage.db.owner.query<{ key: string }>('select key from idempotency_keys where subject = any($1)', [
+        rows.map((row) => row.id),
+      ])
     ).rows.map((row) => row.key)
     expect(stored.toSorted()).toEqual(keys.toSorted())
   })
@@ -204,10 +250,18 @@ describe('a batch', () => {
     const results = await flush([...rows, { ...first, id: uuidv7(Date.now()) }], true)
     expect(results.filter((result) => result.outcome === 'accepted')).toHaveLength(30)
     expect(results[30]?.outcome).toBe('replayed')
-    const events = await stage.db.owner.query("select type, subject, data from events where tenant_id = $1 and type like 'run%'", [tenant.tenantId])
+    const events = await stage.db.owner.query(
+      "select type, subject, data from events where tenant_id = $1 and type like 'run%'",
+      [tenant.tenantId],
+    )
     expect(events.rows.slice(1)).toEqual([{ type: 'runs.created', subject: null, data: { count: 30 } }])
-    const lines = await stage.db.owner.query("select action, data, request_id from audit_entries where tenant_id = $1 and action like 'run.%'", [tenant.tenantId])
-    expect(lines.rows.slice(1)).toEqual([{ action: 'run.create-batch', data: { count: 30, digest: 'digest' }, request_id: 'req "1"' }])
+    const lines = await stage.db.owner.query(
+      "select action, data, request_id from audit_entries where tenant_id = $1 and action like 'run.%'",
+      [tenant.tenantId],
+    )
+    expect(lines.rows.slice(1)).toEqual([
+      { action: 'run.create-batch', data: { count: 30, digest: 'digest' }, request_id: 'req "1"' },
+    ])
   })
 
   it('one in which nothing is new tells nothing', async () => {
@@ -215,7 +269,11 @@ describe('a batch', () => {
     const own = testCtx(stage.db, tenant)
     const row = await prepare({ idempotencyKey: 'b', fingerprint: print('a') }, own)
     await flush([row], true)
-    const told = () => stage.value<number>("select count(*)::int as value from events where tenant_id = $1 and type = 'runs.created'", tenant.tenantId)
+    const told = () =>
+      stage.value<number>(
+        "select count(*)::int as value from events where tenant_id = $1 and type = 'runs.created'",
+        tenant.tenantId,
+      )
     expect(await told()).toBe(1)
     await flush([{ ...row, id: uuidv7(Date.now()) }], true)
     expect(await told()).toBe(1)
@@ -226,7 +284,9 @@ describe('the database away', () => {
   it('is said as such, and nothing was written', async () => {
     const { default: pg } = await import('pg')
     const nowhere = new pg.Pool({ connectionString: 'postgres://127.0.0.1:1/none' })
-    await expect(acceptRuns(nowhere, [await prepare()], false)).rejects.toMatchObject({ code: 'dependency-unavailable' })
+    await expect(acceptRuns(nowhere, [await prepare()], false)).rejects.toMatchObject({
+      code: 'dependency-unavailable',
+    })
     await nowhere.end()
   })
 })

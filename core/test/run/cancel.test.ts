@@ -13,7 +13,8 @@ beforeAll(async () => {
 afterAll(() => stage.db.close())
 
 const terminal = ['run.succeeded', 'run.failed', 'run.cancelled', 'run.expired', 'run.skipped']
-const endsOf = async (id: string): Promise<string[]> => (await stage.eventsOf(id)).filter((type) => terminal.includes(type))
+const endsOf = async (id: string): Promise<string[]> =>
+  (await stage.eventsOf(id)).filter((type) => terminal.includes(type))
 const one = async (): Promise<Claimed> => {
   const [run] = await stage.running(1)
   if (run === undefined) throw new Error('nothing is running')
@@ -24,7 +25,14 @@ describe('cancelling', () => {
   it('a scheduled run', async () => {
     const [run] = await stage.accept({ dueAt: new Date(Date.now() + 3_600_000) })
     const { run: after, interrupt } = await cancelRun(stage.ctx, run?.id ?? '')
-    expect(after).toMatchObject({ id: run?.id, status: 'cancelled', attempt: 0, error: 'cancelled', startedAt: null, durationMs: null })
+    expect(after).toMatchObject({
+      id: run?.id,
+      status: 'cancelled',
+      attempt: 0,
+      error: 'cancelled',
+      startedAt: null,
+      durationMs: null,
+    })
     expect(after.finishedAt).not.toBeNull()
     expect(interrupt).toBeNull()
     expect(await stage.whereIs(after.id)).toEqual(['cancelled'])
@@ -74,28 +82,40 @@ describe('cancelling', () => {
     const second = await cancelRun(stage.ctx, run.id)
     expect(second).toEqual({ run: first.run, interrupt: null })
     expect(await endsOf(run.id)).toEqual(['run.cancelled'])
-    expect(await stage.value("select count(*)::int as value from audit_entries where subject = $1 and action = 'run.cancel'", run.id)).toBe(1)
+    expect(
+      await stage.value(
+        "select count(*)::int as value from audit_entries where subject = $1 and action = 'run.cancel'",
+        run.id,
+      ),
+    ).toBe(1)
   })
 
   it('one that ended otherwise is a conflict that names how', async () => {
     const run = await one()
     await stage.end([run])
-    await expect(cancelRun(stage.ctx, run.id)).rejects.toMatchObject({ code: 'invalid-transition', extra: { current: { status: 'succeeded', attempt: 1 } } })
+    await expect(cancelRun(stage.ctx, run.id)).rejects.toMatchObject({
+      code: 'invalid-transition',
+      extra: { current: { status: 'succeeded', attempt: 1 } },
+    })
     expect(await endsOf(run.id)).toEqual(['run.succeeded'])
   })
 
-  it('another tenant\'s, another project\'s, or none is not found, and nothing happens to it', async () => {
+  it("another tenant's, another project's, or none is not found, and nothing happens to it", async () => {
     const run = await one()
     const stranger = testCtx(stage.db, await createTenant(stage.db))
     await expect(cancelRun(stranger, run.id)).rejects.toMatchObject({ code: 'not-found' })
-    await expect(cancelRun({ ...stage.ctx, projectId: stranger.projectId }, run.id)).rejects.toMatchObject({ code: 'not-found' })
+    await expect(cancelRun({ ...stage.ctx, projectId: stranger.projectId }, run.id)).rejects.toMatchObject({
+      code: 'not-found',
+    })
     await expect(cancelRun(stage.ctx, stranger.tenantId)).rejects.toMatchObject({ code: 'not-found' })
     expect(await stage.whereIs(run.id)).toEqual(['running'])
     await stage.end([run])
   })
 
   it('takes runs:write', async () => {
-    await expect(cancelRun(testCtx(stage.db, stage.tenant, { scopes: ['runs:read'] }), stage.tenant.tenantId)).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(
+      cancelRun(testCtx(stage.db, stage.tenant, { scopes: ['runs:read'] }), stage.tenant.tenantId),
+    ).rejects.toMatchObject({ code: 'forbidden' })
   })
 })
 
@@ -107,13 +127,19 @@ describe('races', () => {
     const ended = new Set<string>()
     for (let start = 0; start < runs.length; start += 20) {
       const chunk = runs.slice(start, start + 20)
-      const cancels = chunk.map((run) => cancelRun(stage.ctx, run.id).then(({ run: after }) => after.status, (error: { code: string }) => error.code))
+      const cancels = chunk.map((run) =>
+        cancelRun(stage.ctx, run.id).then(
+          ({ run: after }) => after.status,
+          (error: { code: string }) => error.code,
+        ),
+      )
       // The report meets the cancels a little later each time: before all of them, among them, behind them.
       for (let wait = 0; wait < (start / 20) % 10; wait++) await stage.db.engine.query('select 1')
       for (const id of await stage.end(chunk)) ended.add(id)
       answers.push(...(await Promise.all(cancels)))
     }
-    for (const [index, run] of runs.entries()) expect(answers[index]).toBe(ended.has(run.id) ? 'invalid-transition' : 'cancelled')
+    for (const [index, run] of runs.entries())
+      expect(answers[index]).toBe(ended.has(run.id) ? 'invalid-transition' : 'cancelled')
     expect(ended.size).toBeGreaterThan(0)
     expect(ended.size).toBeLessThan(1_000)
     const ids = runs.map((run) => run.id)
@@ -143,7 +169,14 @@ describe('races', () => {
         }
       }
     }
-    const answers = Promise.all(runs.map((run) => cancelRun(stage.ctx, run.id).then(() => 'ok', (error: { code: string }) => error.code)))
+    const answers = Promise.all(
+      runs.map((run) =>
+        cancelRun(stage.ctx, run.id).then(
+          () => 'ok',
+          (error: { code: string }) => error.code,
+        ),
+      ),
+    )
     await Promise.all([walk(), walk(), answers])
     expect(new Set(await answers).difference(new Set(['ok', 'invalid-transition', 'conflict']))).toEqual(new Set())
     for (const run of runs) await cancelRun(stage.ctx, run.id).catch(() => undefined)

@@ -23,7 +23,15 @@ describe('claiming', () => {
     if (parcel === undefined) throw new Error('nothing was admitted')
     const claim = await claimRuns(stage.db.engine, 1, executorId, [parcel])
     const [run] = claim.runs
-    expect(run).toMatchObject({ tenantId: stage.tenant.tenantId, id: parcel[2], fence: 1, attempt: 1, attemptsMax: 6, source: 'api', jobId: null })
+    expect(run).toMatchObject({
+      tenantId: stage.tenant.tenantId,
+      id: parcel[2],
+      fence: 1,
+      attempt: 1,
+      attemptsMax: 6,
+      source: 'api',
+      jobId: null,
+    })
     expect(Math.abs(claim.nowMs - Date.now())).toBeLessThan(5_000)
     const sealed = run?.sealed ?? Buffer.alloc(0)
     const request = decodeRequest(await stage.db.engineKeyRing.open(parcel[0], parcel[2], sealed))
@@ -39,12 +47,14 @@ describe('claiming', () => {
     expect(await stage.claim(parcel)).toHaveLength(20)
     expect(await stage.claim(parcel)).toEqual([])
     expect((await claimRuns(stage.db.engine, 1, uuidv7(Date.now()), parcel)).runs).toEqual([])
-    expect(await stage.value("select count(*)::int as value from held where attempt <> 1")).toBe(0)
+    expect(await stage.value('select count(*)::int as value from held where attempt <> 1')).toBe(0)
   })
 
-  it('of ten executors that claim one parcel at once, each run is one\'s', async () => {
+  it("of ten executors that claim one parcel at once, each run is one's", async () => {
     const parcel = await admitted(100)
-    const claims = await Promise.all(Array.from({ length: 10 }, () => claimRuns(stage.db.engine, 1, uuidv7(Date.now()), parcel)))
+    const claims = await Promise.all(
+      Array.from({ length: 10 }, () => claimRuns(stage.db.engine, 1, uuidv7(Date.now()), parcel)),
+    )
     const ids = claims.flatMap((claim) => claim.runs.map((run) => run.id))
     expect(ids).toHaveLength(100)
     expect(new Set(ids).size).toBe(100)
@@ -69,7 +79,9 @@ describe('claiming', () => {
   it('a large payload is not carried by the claim, and is there when it is asked for', async () => {
     const sizes = [60_000, 3_000_000]
     await stage.accept(...sizes.map((size) => ({ target: { ...target, body: 'x'.repeat(size) } })))
-    const runs = (await stage.claim(await stage.admit())).toSorted((a, b) => (a.payloadBytes ?? 0) - (b.payloadBytes ?? 0))
+    const runs = (await stage.claim(await stage.admit())).toSorted(
+      (a, b) => (a.payloadBytes ?? 0) - (b.payloadBytes ?? 0),
+    )
     expect(runs.map((run) => run.sealed === null)).toEqual([false, true])
     for (const [index, run] of runs.entries()) {
       expect(run.payloadBytes).toBeGreaterThan(sizes[index] ?? 0)
@@ -98,7 +110,7 @@ describe('leases', () => {
     const runs = await stage.running(3)
     const client = await stage.db.owner.connect()
     await client.query('begin')
-    await client.query("update held set keep_week = keep_week where state = 3")
+    await client.query('update held set keep_week = keep_week where state = 3')
     const renewing = renewLeases(stage.db.engine, 1, runs)
     const handing = handBack(stage.db.engine, 1, runs.slice(0, 1))
     await waitForLock(2)
@@ -111,7 +123,8 @@ describe('leases', () => {
 })
 
 const waitForLock = async (count: number): Promise<void> => {
-  const waiting = "select count(*)::int as value from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+  const waiting =
+    "select count(*)::int as value from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
   while ((await stage.value<number>(waiting)) < count) await new Promise(setImmediate)
 }
 

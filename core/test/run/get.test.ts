@@ -1,21 +1,15 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createPool } from '../../src/db/client.ts'
 import type { Ctx } from '../../src/db/context.ts'
-import { createJob } from '../../src/job/create.ts'
-import { deleteJob } from '../../src/job/delete.ts'
-import { updateJob } from '../../src/job/update.ts'
-import { acceptRuns } from '../../src/run/accept.ts'
 import { cancelRun } from '../../src/run/cancel.ts'
 import { getRun, getRunRequest, getRunResponse, getRunResponseBody, listAttempts } from '../../src/run/get.ts'
 import { listRuns } from '../../src/run/list.ts'
-import { appendRunLog, listRunLogs, writeExecutorLogs } from '../../src/run/logs.ts'
+import { appendRunLog, listRunLogs } from '../../src/run/logs.ts'
 import { recordEnds, recordRetries } from '../../src/run/record.ts'
 import { encodeResponse } from '../../src/run/response-codec.ts'
-import type { Run } from '../../src/run/run.ts'
-import { type StartOptions, prepareJobRun, prepareReplay } from '../../src/run/trigger.ts'
 import { KeyRing } from '../../src/secret/key-ring.ts'
 import { createTenant, testCtx } from '../../src/testing/factories.ts'
-import { sampleJob, unknownId } from '../../src/testing/job-samples.ts'
+import { unknownId } from '../../src/testing/job-samples.ts'
 import { createStage, endOf, retryOf, type Stage, target } from './stage.ts'
 
 let stage: Stage
@@ -26,8 +20,17 @@ beforeAll(async () => {
 })
 afterAll(() => stage.db.close())
 
-const sealResponse = (run: { tenantId: string; id: string }, httpStatus: number, body: Buffer, headers: Record<string, string> = {}) =>
-  stage.db.keyRing.seal(run.tenantId, run.id, encodeResponse({ httpStatus, headers, truncated: false, redirectedTo: null, body }))
+const sealResponse = (
+  run: { tenantId: string; id: string },
+  httpStatus: number,
+  body: Buffer,
+  headers: Record<string, string> = {},
+) =>
+  stage.db.keyRing.seal(
+    run.tenantId,
+    run.id,
+    encodeResponse({ httpStatus, headers, truncated: false, redirectedTo: null, body }),
+  )
 const one = async () => {
   const [run] = await stage.running(1)
   if (run === undefined) throw new Error('nothing is running')
@@ -53,9 +56,14 @@ describe('one run', () => {
 
   it('of another tenant or project is as unknown as none', async () => {
     const run = await one()
-    for (const read of [getRun, getRunRequest, getRunResponse, listAttempts] as ((ctx: Ctx, id: string) => Promise<unknown>)[]) {
+    for (const read of [getRun, getRunRequest, getRunResponse, listAttempts] as ((
+      ctx: Ctx,
+      id: string,
+    ) => Promise<unknown>)[]) {
       await expect(read(stranger, run.id)).rejects.toMatchObject({ code: 'not-found' })
-      await expect(read({ ...stage.ctx, projectId: stranger.projectId }, run.id)).rejects.toMatchObject({ code: 'not-found' })
+      await expect(read({ ...stage.ctx, projectId: stranger.projectId }, run.id)).rejects.toMatchObject({
+        code: 'not-found',
+      })
       await expect(read(stage.ctx, unknownId())).rejects.toMatchObject({ code: 'not-found' })
     }
   })
@@ -76,11 +84,16 @@ describe('one run', () => {
     await stage.end([run])
     await stage.db.owner.query("update runs set ended_at = ended_at - interval '5 minutes' where id = $1", [run.id])
     expect(await getRun(stage.ctx, run.id)).toMatchObject({ status: 'succeeded' })
-    expect((await listRuns(stage.ctx, {}, { limit: 200 })).items.find((each) => each.id === run.id)?.status).toBe('succeeded')
+    expect((await listRuns(stage.ctx, {}, { limit: 200 })).items.find((each) => each.id === run.id)?.status).toBe(
+      'succeeded',
+    )
   })
 
   it('whose history was dropped is gone, not scheduled again', async () => {
-    const [run, other] = await stage.accept({ dueAt: new Date(Date.now() + 20 * 86_400_000) }, { dueAt: new Date('2039-01-01T00:00:00Z') })
+    const [run, other] = await stage.accept(
+      { dueAt: new Date(Date.now() + 20 * 86_400_000) },
+      { dueAt: new Date('2039-01-01T00:00:00Z') },
+    )
     const ids = [run?.id ?? '', other?.id ?? '']
     for (const id of ids) await cancelRun(stage.ctx, id)
     const before = await listRuns(stage.ctx, {}, { limit: 200 })
@@ -90,7 +103,9 @@ describe('one run', () => {
     const first = await listRuns(stage.ctx, {}, { limit: 1 })
     expect(first).toMatchObject({ items: [] })
     const rest = await listRuns(stage.ctx, {}, { limit: 200, cursor: first.nextCursor ?? '' })
-    expect(rest.items.map((each) => each.id)).toEqual(before.items.map((each) => each.id).filter((id) => !ids.includes(id)))
+    expect(rest.items.map((each) => each.id)).toEqual(
+      before.items.map((each) => each.id).filter((id) => !ids.includes(id)),
+    )
   })
 })
 
@@ -98,19 +113,39 @@ describe('request and response', () => {
   it('take payloads:read', async () => {
     const run = await one()
     const blind = testCtx(stage.db, stage.tenant, { scopes: ['runs:read', 'runs:write'] })
-    for (const read of [getRunRequest, getRunResponse, (ctx: Ctx, id: string) => listRunLogs(ctx, id, { limit: 1 }), (ctx: Ctx, id: string) => getRunResponseBody(ctx, null, id)]) {
+    for (const read of [
+      getRunRequest,
+      getRunResponse,
+      (ctx: Ctx, id: string) => listRunLogs(ctx, id, { limit: 1 }),
+      (ctx: Ctx, id: string) => getRunResponseBody(ctx, null, id),
+    ]) {
       await expect(read(blind, run.id)).rejects.toMatchObject({ code: 'forbidden' })
     }
   })
 
   it('come back as they were, text as text and bytes as base64', async () => {
     const run = await one()
-    expect(await getRunRequest(stage.ctx, run.id)).toEqual({ method: 'POST', url: target.url, headers: target.headers, timeoutMs: 30_000, body: '{"a":1}', bodyEncoding: 'utf8' })
+    expect(await getRunRequest(stage.ctx, run.id)).toEqual({
+      method: 'POST',
+      url: target.url,
+      headers: target.headers,
+      timeoutMs: 30_000,
+      body: '{"a":1}',
+      bodyEncoding: 'utf8',
+    })
     expect(await getRunResponse(stage.ctx, run.id)).toBeNull()
     const response = await sealResponse(run, 200, Buffer.from([0, 255]), { 'content-type': 'image/x' })
     await recordEnds(stage.db.engine, 1, [{ ...endOf(run), response }])
-    expect(await getRunResponse(stage.ctx, run.id)).toMatchObject({ httpStatus: 200, body: 'AP8=', bodyEncoding: 'base64', objectKey: null })
-    expect(await getRunResponseBody(stage.ctx, null, run.id)).toEqual({ body: Buffer.from([0, 255]), contentType: 'image/x' })
+    expect(await getRunResponse(stage.ctx, run.id)).toMatchObject({
+      httpStatus: 200,
+      body: 'AP8=',
+      bodyEncoding: 'base64',
+      objectKey: null,
+    })
+    expect(await getRunResponseBody(stage.ctx, null, run.id)).toEqual({
+      body: Buffer.from([0, 255]),
+      contentType: 'image/x',
+    })
   })
 
   it('of an end that kept no body say the status', async () => {
@@ -122,10 +157,14 @@ describe('request and response', () => {
 
   it('of earlier attempts stay beside the last', async () => {
     const run = await one()
-    await recordRetries(stage.db.engine, 1, [{ ...retryOf(run), response: await sealResponse(run, 503, Buffer.from('busy')) }])
+    await recordRetries(stage.db.engine, 1, [
+      { ...retryOf(run), response: await sealResponse(run, 503, Buffer.from('busy')) },
+    ])
     const [again] = await stage.claim(await stage.admit())
     if (again === undefined) throw new Error('nothing to claim')
-    await recordEnds(stage.db.engine, 1, [{ ...endOf(again), response: await sealResponse(run, 200, Buffer.from('fine')) }])
+    await recordEnds(stage.db.engine, 1, [
+      { ...endOf(again), response: await sealResponse(run, 200, Buffer.from('fine')) },
+    ])
     expect(await getRunResponse(stage.ctx, run.id)).toMatchObject({ body: 'fine' })
     expect(await getRunResponse(stage.ctx, run.id, 2)).toMatchObject({ body: 'fine' })
     expect(await getRunResponse(stage.ctx, run.id, 1)).toMatchObject({ body: 'busy', httpStatus: 503 })
@@ -134,9 +173,20 @@ describe('request and response', () => {
 
   it('a body in the object store comes from there', async () => {
     const run = await one()
-    await recordEnds(stage.db.engine, 1, [{ ...endOf(run), response: await sealResponse(run, 200, Buffer.from('the begin')), responseObject: 'responses/1' }])
+    await recordEnds(stage.db.engine, 1, [
+      {
+        ...endOf(run),
+        response: await sealResponse(run, 200, Buffer.from('the begin')),
+        responseObject: 'responses/1',
+      },
+    ])
     expect(await getRunResponse(stage.ctx, run.id)).toMatchObject({ body: 'the begin', objectKey: 'responses/1' })
-    const store = { put: async () => '', get: async (_tenant: string, _run: string, key: string) => (key === 'responses/1' ? Buffer.from('the beginning and the end') : null), close: () => undefined }
+    const store = {
+      put: async () => '',
+      get: async (_tenant: string, _run: string, key: string) =>
+        key === 'responses/1' ? Buffer.from('the beginning and the end') : null,
+      close: () => undefined,
+    }
     expect((await getRunResponseBody(stage.ctx, store, run.id)).body.toString()).toBe('the beginning and the end')
     await expect(getRunResponseBody(stage.ctx, null, run.id)).rejects.toMatchObject({ code: 'not-found' })
   })
@@ -144,113 +194,25 @@ describe('request and response', () => {
   it('are readable by many at once when no key is in memory and the pool is small', async () => {
     const run = await one()
     const pool = createPool({ url: stage.db.appUrl, max: 2, applicationName: 'small', waitMs: 3_000 })
-    const cold = (): Ctx => ({ ...stage.ctx, pool, keyRing: new KeyRing(pool, { name: 'local-file', wrap: async (key) => key, unwrap: async (wrapped) => wrapped.subarray(0, 32) }) })
+    const cold = (): Ctx => ({
+      ...stage.ctx,
+      pool,
+      keyRing: new KeyRing(pool, {
+        name: 'local-file',
+        wrap: async (key) => key,
+        unwrap: async (wrapped) => wrapped.subarray(0, 32),
+      }),
+    })
     const fail = (error: unknown): unknown => (error as { code?: string }).code
     // Another provider's key opens nothing; what matters is that nobody waits for a connection for ever.
     const reads = Array.from({ length: 6 }, () => getRunRequest(cold(), run.id).catch(fail))
-    const answers = await Promise.all([...reads, appendRunLog(cold(), run.id, [{ level: 'info', message: 'x' }]).catch(fail), listRunLogs(cold(), run.id, { limit: 1 }).catch(fail)])
+    const answers = await Promise.all([
+      ...reads,
+      appendRunLog(cold(), run.id, [{ level: 'info', message: 'x' }]).catch(fail),
+      listRunLogs(cold(), run.id, { limit: 1 }).catch(fail),
+    ])
     expect(answers).not.toContain('dependency-unavailable')
     expect(pool.waitingCount).toBe(0)
     await pool.end()
-  })
-})
-
-describe('a run\'s log', () => {
-  it('keeps lines in order, page by page, sealed', async () => {
-    const run = await one()
-    await appendRunLog(stage.ctx, run.id, [{ level: 'info', message: 'first, with a pass word' }, { level: 'warn', message: 'second', attempt: 7 }])
-    await writeExecutorLogs(stage.db.engine, stage.db.engineKeyRing, [{ tenantId: run.tenantId, runId: run.id, attempt: 1, atMs: Date.now() + 5, level: 'error', message: 'third "quoted", {braced}' }])
-    const first = await listRunLogs(stage.ctx, run.id, { limit: 2 })
-    expect(first.items).toMatchObject([{ level: 'info', attempt: 1, message: 'first, with a pass word' }, { level: 'warn', attempt: 7 }])
-    const second = await listRunLogs(stage.ctx, run.id, { limit: 2, cursor: first.nextCursor ?? '' })
-    expect(second).toMatchObject({ items: [{ level: 'error', message: 'third "quoted", {braced}' }], nextCursor: null })
-    const stored = await stage.value<Buffer>('select message as value from run_logs where run_id = $1 order by id limit 1', run.id)
-    expect(stored.includes('pass word')).toBe(false)
-  })
-
-  it('takes lines from a process whose clock is behind', async () => {
-    const run = await one()
-    const behind = { ...stage.ctx, clock: { nowMs: () => Date.now() - 600_000 } }
-    await appendRunLog(behind, run.id, [{ level: 'info', message: 'from the past' }])
-    expect((await listRunLogs(stage.ctx, run.id, { limit: 5 })).items).toHaveLength(1)
-  })
-
-  it('of a tenant without keys is left out, and nobody else\'s line waits for it', async () => {
-    const run = await one()
-    const erased = await createTenant(stage.db)
-    await stage.db.keyRing.load(erased.tenantId)
-    await stage.db.owner.query('update data_keys set wrapped = null, destroyed_at = now() where tenant_id = $1', [erased.tenantId])
-    const line = { attempt: 1, atMs: Date.now(), level: 'info' as const, message: 'x' }
-    await writeExecutorLogs(stage.db.engine, stage.db.engineKeyRing, [
-      { ...line, tenantId: erased.tenantId, runId: unknownId() },
-      { ...line, tenantId: run.tenantId, runId: run.id },
-    ])
-    expect((await listRunLogs(stage.ctx, run.id, { limit: 5 })).items).toHaveLength(1)
-  })
-
-  it('of a stranger is not found', async () => {
-    const run = await one()
-    await expect(appendRunLog(stranger, run.id, [{ level: 'info', message: 'x' }])).rejects.toMatchObject({ code: 'not-found' })
-    await expect(listRunLogs(stranger, run.id, { limit: 5 })).rejects.toMatchObject({ code: 'not-found' })
-    await expect(appendRunLog(testCtx(stage.db, stage.tenant, { scopes: [] }), run.id, [])).rejects.toMatchObject({ code: 'forbidden' })
-  })
-})
-
-describe('run now and replay', () => {
-  const start = async (prepared: Promise<Parameters<typeof acceptRuns>[1][number]>): Promise<Run> => {
-    const [result] = await acceptRuns(stage.db.app, [await prepared], false)
-    if (result === undefined || result.outcome === 'refused') throw new Error('refused')
-    return result.run
-  }
-  const trigger = (jobId: string, options: StartOptions = {}): Promise<Run> => start(prepareJobRun(stage.ctx, jobId, options))
-
-  it('a job run by hand does what its version says, even after an edit', async () => {
-    const job = await createJob(stage.ctx, sampleJob({ priority: 2, queue: 'reports', retry: { limit: 2 } as never }))
-    const run = await trigger(job.id)
-    expect(run).toMatchObject({ jobId: job.id, jobVersion: 1, source: 'manual', priority: 2, queueName: 'reports', nominalAt: null })
-    await updateJob(stage.ctx, job.id, { target: { type: 'http', url: 'https://other.example.com/' } })
-    expect(await getRunRequest(stage.ctx, run.id)).toMatchObject({ url: 'https://hooks.example.com/nightly?key=s3cret', body: '{"a":1}' })
-    expect(await trigger(job.id)).toMatchObject({ jobVersion: 2 })
-  })
-
-  it('with a body of its own, at an instant of its own', async () => {
-    const job = await createJob(stage.ctx, sampleJob())
-    const dueAt = new Date(Date.now() + 3_600_000)
-    const run = await trigger(job.id, { body: { b: 2 }, dueAt })
-    expect(run).toMatchObject({ status: 'scheduled', dueAt })
-    expect(await getRunRequest(stage.ctx, run.id)).toMatchObject({ body: '{"b":2}', headers: expect.objectContaining({ 'X-Token': 't0ken' }) })
-  })
-
-  it('a deleted job and a stranger\'s are not found', async () => {
-    const job = await createJob(stage.ctx, sampleJob())
-    await expect(prepareJobRun(stranger, job.id, {})).rejects.toMatchObject({ code: 'not-found' })
-    const run = await trigger(job.id)
-    await deleteJob(stage.ctx, job.id)
-    await expect(prepareJobRun(stage.ctx, job.id, {})).rejects.toMatchObject({ code: 'not-found' })
-    expect(await getRunRequest(stage.ctx, run.id)).toMatchObject({ method: 'POST' })
-  })
-
-  it('a replay is a new run that names the old one, which stays as it ended', async () => {
-    const run = await one()
-    await expect(prepareReplay(stage.ctx, run.id, {})).rejects.toMatchObject({ code: 'conflict', extra: { current: { status: 'running' } } })
-    await stage.end([run], 'failed')
-    const before = await getRun(stage.ctx, run.id)
-    const replay = await start(prepareReplay(stage.ctx, run.id, {}))
-    expect(replay).toMatchObject({ source: 'replay', replayOf: run.id, attempt: 0, attemptsMax: 6 })
-    expect(replay.id).not.toBe(run.id)
-    expect(await getRunRequest(stage.ctx, replay.id)).toEqual(await getRunRequest(stage.ctx, run.id))
-    expect(await getRunRequest(stage.ctx, (await start(prepareReplay(stage.ctx, run.id, { body: 'other' }))).id)).toMatchObject({ body: 'other' })
-    expect(await getRun(stage.ctx, run.id)).toEqual(before)
-    await expect(prepareReplay(stranger, run.id, {})).rejects.toMatchObject({ code: 'not-found' })
-  })
-
-  it('a replayed job run keeps the request it had', async () => {
-    const job = await createJob(stage.ctx, sampleJob())
-    const run = await trigger(job.id)
-    await cancelRun(stage.ctx, run.id)
-    await updateJob(stage.ctx, job.id, { target: { type: 'http', url: 'https://other.example.com/' } })
-    const replay = await start(prepareReplay(stage.ctx, run.id, {}))
-    expect(replay).toMatchObject({ jobId: job.id, jobVersion: 1, replayOf: run.id })
-    expect(await getRunRequest(stage.ctx, replay.id)).toMatchObject({ url: 'https://hooks.example.com/nightly?key=s3cret' })
   })
 })

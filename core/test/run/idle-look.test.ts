@@ -52,7 +52,11 @@ async function blocksTouched(work: (pool: Pool) => Promise<unknown>): Promise<nu
 describe('with 100,000 runs and 10,000 schedules of the future, an idle look touches a handful of blocks', () => {
   it.each([
     ['looking ahead', 8, (pool: Pool) => lookAhead(pool, 1)],
-    ['admitting', 12, (pool: Pool) => admitRuns(pool, { pool: 1, batch: 500, capacity: 1_000, aheadMs: 25, queuedSeconds: 5 })],
+    [
+      'admitting',
+      12,
+      (pool: Pool) => admitRuns(pool, { pool: 1, batch: 500, capacity: 1_000, aheadMs: 25, queuedSeconds: 5 }),
+    ],
     ['looking for due schedules', 4, (pool: Pool) => materialise(pool, { shard: 1, aheadMs: 2_000, limit: 500 })],
     ['asking for the next schedule', 4, (pool: Pool) => nextScheduleMs(pool, 1)],
     ['rescuing', 4, (pool: Pool) => rescueRuns(pool, 1, 100)],

@@ -46,11 +46,17 @@ async function fill(): Promise<void> {
   await stage.retry(claimed.slice(11, 13), 3_600_000)
   for (const run of claimed.slice(13, 15)) await cancelRun(stage.ctx, run.id)
   const replays = await Promise.all(claimed.slice(0, 3).map((run) => prepareReplay(stage.ctx, run.id, {})))
-  note((await acceptRuns(stage.db.app, replays, false)).map((result) => ('run' in result ? result.run : undefined)).filter((run) => run !== undefined))
+  note(
+    (await acceptRuns(stage.db.app, replays, false))
+      .map((result) => ('run' in result ? result.run : undefined))
+      .filter((run) => run !== undefined),
+  )
   await begin(1)
   await stage.admit()
   await begin(2)
-  note(await stage.accept(...Array.from({ length: 3 }, () => ({ dueAt: new Date(Date.now() + 86_400_000), queue: 'c' }))))
+  note(
+    await stage.accept(...Array.from({ length: 3 }, () => ({ dueAt: new Date(Date.now() + 86_400_000), queue: 'c' }))),
+  )
   // The rules that end a run as expired come later; the list knows the state already.
   const last = (await stage.claim(await stage.admit({ capacity: 9 }))).slice(0, 1)
   await stage.end(last, 'failed')
@@ -77,9 +83,15 @@ async function pages(filter: RunFilter, limit: number): Promise<Run[]> {
 
 const expected = ({ status, jobId, queueId, source, createdFrom, createdTo }: RunFilter): string[] =>
   all
-    .filter((run) => (status === undefined || status.length === 0 || status.includes(run.status)) && (jobId === undefined || run.jobId === jobId)
-      && (queueId === undefined || run.queueId === queueId) && (source === undefined || run.source === source)
-      && (createdFrom === undefined || run.createdAt >= createdFrom) && (createdTo === undefined || run.createdAt < createdTo))
+    .filter(
+      (run) =>
+        (status === undefined || status.length === 0 || status.includes(run.status)) &&
+        (jobId === undefined || run.jobId === jobId) &&
+        (queueId === undefined || run.queueId === queueId) &&
+        (source === undefined || run.source === source) &&
+        (createdFrom === undefined || run.createdAt >= createdFrom) &&
+        (createdTo === undefined || run.createdAt < createdTo),
+    )
     .map((run) => run.id)
 
 describe('filters', () => {
@@ -93,7 +105,11 @@ describe('filters', () => {
   })
 
   it('each state by itself', async () => {
-    for (const status of runStatuses) expect((await pages({ status: [status] }, 3)).map((run) => run.id), status).toEqual(expected({ status: [status] }))
+    for (const status of runStatuses)
+      expect(
+        (await pages({ status: [status] }, 3)).map((run) => run.id),
+        status,
+      ).toEqual(expected({ status: [status] }))
   })
 
   it('any combination, at any page size', async () => {
@@ -115,7 +131,10 @@ describe('filters', () => {
   it('a span of time takes its beginning and leaves its end', async () => {
     const [newest, oldest] = [all[4]?.createdAt, all.at(-5)?.createdAt]
     for (const filter of [{ createdFrom: oldest }, { createdTo: newest }, { createdFrom: oldest, createdTo: newest }]) {
-      const span = { createdFrom: filter.createdFrom ?? undefined, createdTo: 'createdTo' in filter ? filter.createdTo : undefined }
+      const span = {
+        createdFrom: filter.createdFrom ?? undefined,
+        createdTo: 'createdTo' in filter ? filter.createdTo : undefined,
+      }
       expect((await pages(span, 5)).map((run) => run.id)).toEqual(expected(span))
     }
     expect(await pages({ createdFrom: new Date(8.64e15) }, 5)).toEqual([])
@@ -124,7 +143,8 @@ describe('filters', () => {
   })
 
   it('takes runs:read, and a cursor of its own', async () => {
-    const read = async (): Promise<unknown> => listRuns(testCtx(stage.db, stage.tenant, { scopes: ['jobs:read'] }), {}, { limit: 1 })
+    const read = async (): Promise<unknown> =>
+      listRuns(testCtx(stage.db, stage.tenant, { scopes: ['jobs:read'] }), {}, { limit: 1 })
     await expect(read()).rejects.toMatchObject({ code: 'forbidden' })
     for (const cursor of ['x', '', 'AAAA', `${'A'.repeat(22)}=`, '../../etc/passwd']) {
       await expect(listRuns(stage.ctx, {}, { limit: 1, cursor })).rejects.toMatchObject({ code: 'malformed-request' })
@@ -142,11 +162,20 @@ describe('paging', () => {
     const client = await stage.db.owner.connect()
     await client.query('begin')
     await client.query('create temp table copies on commit drop as select uuidv7() as id from generate_series(1, 9999)')
-    await client.query(copy('inputs', 'tenant_id, project_id, keep_week, created_at, due_at, queue_id, pool, priority, source'), [first?.id])
-    await client.query(copy('due', 'pool, due_at, tenant_id, project_id, queue_id, priority, attempts_max, keep_week'), [first?.id])
+    await client.query(
+      copy('inputs', 'tenant_id, project_id, keep_week, created_at, due_at, queue_id, pool, priority, source'),
+      [first?.id],
+    )
+    await client.query(
+      copy('due', 'pool, due_at, tenant_id, project_id, queue_id, priority, attempts_max, keep_week'),
+      [first?.id],
+    )
     await client.query('commit')
     client.release()
-    const there = await stage.value<string[]>('select array_agg(id::text order by id desc) as value from due where tenant_id = $1', ctx.tenantId)
+    const there = await stage.value<string[]>(
+      'select array_agg(id::text order by id desc) as value from due where tenant_id = $1',
+      ctx.tenantId,
+    )
     expect(there).toHaveLength(10_000)
     const seen: string[] = []
     const added = new Set<string>()
@@ -166,7 +195,10 @@ describe('paging', () => {
     const ctx = testCtx(stage.db, await createTenant(stage.db))
     const rows = await Promise.all(Array.from({ length: 3 }, () => prepareRun(ctx, { target })))
     await acceptRuns(stage.db.app, rows, false)
-    await stage.db.owner.query("update inputs set created_at = created_at + (random() * 100)::int * interval '1 microsecond' where tenant_id = $1", [ctx.tenantId])
+    await stage.db.owner.query(
+      "update inputs set created_at = created_at + (random() * 100)::int * interval '1 microsecond' where tenant_id = $1",
+      [ctx.tenantId],
+    )
     const seen: string[] = []
     let cursor: string | undefined
     do {
@@ -174,6 +206,11 @@ describe('paging', () => {
       seen.push(...page.items.map((run) => run.id))
       cursor = page.nextCursor ?? undefined
     } while (cursor !== undefined)
-    expect(seen).toEqual(rows.map((row) => row.id).toSorted().toReversed())
+    expect(seen).toEqual(
+      rows
+        .map((row) => row.id)
+        .toSorted()
+        .toReversed(),
+    )
   })
 })

@@ -1,13 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import fc from 'fast-check'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createJob } from '../../src/job/create.ts'
-import { deleteJob } from '../../src/job/delete.ts'
 import type { NewJob } from '../../src/job/job.ts'
-import { pauseJob } from '../../src/job/set-state.ts'
 import { updateJob } from '../../src/job/update.ts'
-import { type Decision, decideInstants, type Materialised, materialise, nextScheduleMs } from '../../src/run/materialise.ts'
+import {
+  type Decision,
+  decideInstants,
+  type Materialised,
+  materialise,
+  nextScheduleMs,
+} from '../../src/run/materialise.ts'
 import { listOccurrences } from '../../src/run/occurrences.ts'
-import { cancelRun } from '../../src/run/cancel.ts'
 import { sampleJob } from '../../src/testing/job-samples.ts'
 import { createStage, type Stage } from './stage.ts'
 
@@ -17,24 +20,33 @@ beforeAll(async () => {
 })
 afterAll(() => stage.db.close())
 afterEach(async () => {
-  for (const table of ['schedules', 'occurrences', 'due', 'ready', 'held']) await stage.db.owner.query(`delete from ${table}`)
+  for (const table of ['schedules', 'occurrences', 'due', 'ready', 'held'])
+    await stage.db.owner.query(`delete from ${table}`)
 })
 
 const second = 1_000
 const minute = 60 * second
-const write = (aheadMs = 2_000, limit = 500): Promise<Materialised> => materialise(stage.db.engine, { shard: 1, aheadMs, limit })
+const write = (aheadMs = 2_000, limit = 500): Promise<Materialised> =>
+  materialise(stage.db.engine, { shard: 1, aheadMs, limit })
 const drain = async (): Promise<void> => {
   while ((await write()).isFull);
 }
 /** A job whose schedule stands at an instant that is `lateMs` ago. */
-async function jobAt(lateMs: number, every: string, changes: Partial<NewJob> = {}): Promise<{ id: string; from: number }> {
+async function jobAt(
+  lateMs: number,
+  every: string,
+  changes: Partial<NewJob> = {},
+): Promise<{ id: string; from: number }> {
   const from = Math.floor((Date.now() - lateMs) / second) * second
   const anchor = new Date(from).toISOString()
   const job = await createJob(stage.ctx, sampleJob({ schedule: { type: 'every', every, anchor }, ...changes }))
   await stage.db.owner.query('update schedules set next_at = $2 where job_id = $1', [job.id, anchor])
   return { id: job.id, from }
 }
-const ledger = (jobId: string) => listOccurrences(stage.ctx, jobId, { from: new Date(0), to: new Date('2100-01-01') }, { limit: 200 }).then((page) => page.items)
+const ledger = (jobId: string) =>
+  listOccurrences(stage.ctx, jobId, { from: new Date(0), to: new Date('2100-01-01') }, { limit: 200 }).then(
+    (page) => page.items,
+  )
 const outcomes = async (jobId: string): Promise<Record<string, number>> =>
   Object.fromEntries(
     (
@@ -46,10 +58,14 @@ const outcomes = async (jobId: string): Promise<Record<string, number>> =>
   )
 
 describe('the catch-up rule one', () => {
-  const every = (stepMs: number) => (afterMs: number): number => (Math.floor(afterMs / stepMs) + 1) * stepMs
+  const every =
+    (stepMs: number) =>
+    (afterMs: number): number =>
+      (Math.floor(afterMs / stepMs) + 1) * stepMs
   const decide = (nextAtMs: number, nowMs: number, stepMs = minute): string =>
     decideInstants(every(stepMs), { nextAtMs, graceMs: minute }, { nowMs, untilMs: nowMs + 2_000 })
-      .decisions.map(({ outcome, caughtUp }) => (outcome === 'missed' ? 'm' : caughtUp ? 'C' : 'p')).join('')
+      .decisions.map(({ outcome, caughtUp }) => (outcome === 'missed' ? 'm' : caughtUp ? 'C' : 'p'))
+      .join('')
 
   it('what is at most a minute late runs normally', () => {
     expect(decide(10 * minute, 10 * minute - 2_000)).toBe('p')
@@ -65,29 +81,34 @@ describe('the catch-up rule one', () => {
 
   it('for any schedule and outage: every instant once, in order, at most one caught up, and only late ones missed', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 7_200 }), fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 1, max: 300 }), (stepSeconds, lateSeconds, share) => {
-        const next = every(stepSeconds * second)
-        const clock = { nowMs: 1_000_000 * second, untilMs: 1_000_002 * second }
-        const first = next(clock.nowMs - lateSeconds * second)
-        const decisions: Decision[] = []
-        let nextAtMs: number | null = first
-        // In passes of any size, as the scheduler does it.
-        while (nextAtMs !== null && nextAtMs <= clock.untilMs) {
-          const pass = decideInstants(next, { nextAtMs, graceMs: minute }, clock, (decided) => decided < share)
-          decisions.push(...pass.decisions)
-          nextAtMs = pass.nextAtMs
-        }
-        const expected: number[] = []
-        for (let at = first; at <= clock.untilMs; at = next(at)) expected.push(at)
-        expect(decisions.map((each) => each.nominalAtMs)).toEqual(expected)
-        expect(decisions.filter((each) => each.caughtUp).length).toBeLessThanOrEqual(1)
-        for (const each of decisions) {
-          const isLate = clock.nowMs - each.nominalAtMs > minute
-          expect(isLate).toBe(each.outcome === 'missed' || each.caughtUp)
-        }
-        const late = decisions.filter((each) => clock.nowMs - each.nominalAtMs > minute)
-        expect(late.at(-1)?.caughtUp ?? true).toBe(true)
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 7_200 }),
+        fc.integer({ min: 0, max: 20_000 }),
+        fc.integer({ min: 1, max: 300 }),
+        (stepSeconds, lateSeconds, share) => {
+          const next = every(stepSeconds * second)
+          const clock = { nowMs: 1_000_000 * second, untilMs: 1_000_002 * second }
+          const first = next(clock.nowMs - lateSeconds * second)
+          const decisions: Decision[] = []
+          let nextAtMs: number | null = first
+          // In passes of any size, as the scheduler does it.
+          while (nextAtMs !== null && nextAtMs <= clock.untilMs) {
+            const pass = decideInstants(next, { nextAtMs, graceMs: minute }, clock, (decided) => decided < share)
+            decisions.push(...pass.decisions)
+            nextAtMs = pass.nextAtMs
+          }
+          const expected: number[] = []
+          for (let at = first; at <= clock.untilMs; at = next(at)) expected.push(at)
+          expect(decisions.map((each) => each.nominalAtMs)).toEqual(expected)
+          expect(decisions.filter((each) => each.caughtUp).length).toBeLessThanOrEqual(1)
+          for (const each of decisions) {
+            const isLate = clock.nowMs - each.nominalAtMs > minute
+            expect(isLate).toBe(each.outcome === 'missed' || each.caughtUp)
+          }
+          const late = decisions.filter((each) => clock.nowMs - each.nominalAtMs > minute)
+          expect(late.at(-1)?.caughtUp ?? true).toBe(true)
+        },
+      ),
     )
   })
 
@@ -97,9 +118,16 @@ describe('the catch-up rule one', () => {
     expect(result).toMatchObject({ schedules: 1, missed: 179, broken: [], isFull: false })
     const found = await outcomes(id)
     expect(found).toMatchObject({ missed: 179, 'pending late': 1, pending: 1 })
-    const told = await stage.value<{ count: number; from: string }>("select data as value from events where job_id = $1 and type = 'occurrence.missed'", id)
+    const told = await stage.value<{ count: number; from: string }>(
+      "select data as value from events where job_id = $1 and type = 'occurrence.missed'",
+      id,
+    )
     expect(told.count).toBe(179)
-    expect((await ledger(id)).filter((each) => each.outcome === 'missed').every((each) => each.reason === 'catch-up' && each.runId === null && each.decidedAt !== null)).toBe(true)
+    expect(
+      (await ledger(id))
+        .filter((each) => each.outcome === 'missed')
+        .every((each) => each.reason === 'catch-up' && each.runId === null && each.decidedAt !== null),
+    ).toBe(true)
   })
 
   it('an outage of days is worked off in bounded passes, and loses and doubles nothing', async () => {
@@ -112,7 +140,7 @@ describe('the catch-up rule one', () => {
     expect(caughtUp).toBe(1)
     expect(missed).toBeGreaterThan(5_300)
     const [rows, span] = await stage.value<number[]>(
-      "select array[count(*), extract(epoch from max(nominal_at) - min(nominal_at)) + 1]::int[] as value from occurrences where job_id = $1",
+      'select array[count(*), extract(epoch from max(nominal_at) - min(nominal_at)) + 1]::int[] as value from occurrences where job_id = $1',
       id,
     )
     expect(rows).toBe(span)
@@ -135,7 +163,13 @@ describe('writing ahead', () => {
     expect(result).toMatchObject({ schedules: 1, runs: 1, missed: 0 })
     expect(result.wakes.get(1)).toBe(from)
     const [occurrence] = await ledger(id)
-    expect(occurrence).toMatchObject({ nominalAt: new Date(from), outcome: 'pending', jobVersion: 1, caughtUp: false, decidedAt: null })
+    expect(occurrence).toMatchObject({
+      nominalAt: new Date(from),
+      outcome: 'pending',
+      jobVersion: 1,
+      caughtUp: false,
+      decidedAt: null,
+    })
     expect(await stage.whereIs(occurrence?.runId ?? '')).toEqual(['due'])
     expect(await nextScheduleMs(stage.db.engine, 1)).toBe(from + 3_600_000)
     expect(await write()).toMatchObject({ schedules: 0, runs: 0 })
@@ -144,7 +178,11 @@ describe('writing ahead', () => {
   it('an anchor between two seconds keeps its milliseconds, also beyond 2038', async () => {
     const { id } = await jobAt(0, 'PT1H')
     const at = '2039-06-01T00:00:00.123Z'
-    await stage.db.owner.query(`update schedules set next_at = $2, spec = spec || $3 where job_id = $1`, [id, at, { anchor: at }])
+    await stage.db.owner.query(`update schedules set next_at = $2, spec = spec || $3 where job_id = $1`, [
+      id,
+      at,
+      { anchor: at },
+    ])
     expect(await nextScheduleMs(stage.db.engine, 1)).toBe(Date.parse(at))
     const ahead = Date.parse(at) - Date.now() + 1_000
     await write(ahead)
@@ -155,7 +193,9 @@ describe('writing ahead', () => {
   it('four schedulers at once write each instant once', async () => {
     const ids = []
     for (let index = 0; index < 20; index++) ids.push((await jobAt(10 * second, 'PT1S', { overlap: 'allow' })).id)
-    const results = await Promise.all(Array.from({ length: 4 }, async () => [await write(2_000, 5), await write(2_000, 5), await write(2_000, 5)]))
+    const results = await Promise.all(
+      Array.from({ length: 4 }, async () => [await write(2_000, 5), await write(2_000, 5), await write(2_000, 5)]),
+    )
     await drain()
     const written = results.flat().reduce((sum, result) => sum + result.runs, 0)
     expect(written).toBeGreaterThan(0)
@@ -199,9 +239,12 @@ describe('writing ahead', () => {
     expect(await write()).toMatchObject({ schedules: 0 })
   })
 
-  it('a schedule that can\'t be computed blocks nobody, is told once, and is back at once when it is edited', async () => {
+  it("a schedule that can't be computed blocks nobody, is told once, and is back at once when it is edited", async () => {
     const broken = await jobAt(minute, 'PT1H')
-    await stage.db.owner.query(`update schedules set spec = '{"type":"cron","cron":"0 0 * * *","timezone":"Mars/Olympus"}' where job_id = $1`, [broken.id])
+    await stage.db.owner.query(
+      `update schedules set spec = '{"type":"cron","cron":"0 0 * * *","timezone":"Mars/Olympus"}' where job_id = $1`,
+      [broken.id],
+    )
     const good = await jobAt(0, 'PT1H')
     const first = await write(2_000, 1)
     expect(first.broken).toMatchObject([{ jobId: broken.id }])
@@ -211,7 +254,7 @@ describe('writing ahead', () => {
     expect(await outcomes(broken.id)).toEqual({})
     await updateJob(stage.ctx, broken.id, { schedule: { type: 'every', every: 'PT1S' } })
     await write(5_000)
-    expect((await outcomes(broken.id))['pending']).toBeGreaterThan(0)
+    expect((await outcomes(broken.id)).pending).toBeGreaterThan(0)
   })
 
   it('a failure in the middle writes nothing, and the connection is sound', async () => {
@@ -224,71 +267,5 @@ describe('writing ahead', () => {
     }
     expect(await ledger(id)).toEqual([])
     expect(await write()).toMatchObject({ runs: 1 })
-  })
-})
-
-describe('taking back what was written ahead', () => {
-  it('a pause between writing and admitting lets nothing run', async () => {
-    const { id } = await jobAt(0, 'PT1H')
-    await write()
-    await pauseJob(stage.ctx, id, null)
-    expect(await stage.admit({ aheadMs: 5_000 })).toEqual([])
-    expect(await ledger(id)).toEqual([])
-    expect(await write()).toMatchObject({ schedules: 0 })
-  })
-
-  it('a pause while a scheduler is writing waits for it, and takes that back as well', async () => {
-    const { id, from } = await jobAt(0, 'PT1H')
-    const client = await stage.db.engine.connect()
-    await client.query('begin')
-    await client.query('select from schedules where job_id = $1 for update', [id])
-    const pausing = pauseJob(stage.ctx, id, null)
-    while ((await stage.value<number>("select count(*)::int as value from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")) < 1);
-    const [runId, tenantId, projectId] = [stage.tenant.apiKeyId, stage.ctx.tenantId, stage.ctx.projectId]
-    await client.query("insert into occurrences (tenant_id, job_id, nominal_at, project_id, job_version, run_id, tz_version) values ($1, $2, $3, $4, 1, $5, 'x')", [tenantId, id, new Date(from), projectId, runId])
-    await client.query(
-      `insert into due (pool, due_at, id, tenant_id, project_id, queue_id, priority, attempts_max, keep_week, overlap, job_id, nominal_at)
-       select 1, $3, $4, tenant_id, project_id, queue_id, 3, 1, current_date, 0, job_id, $3 from schedules where tenant_id = $1 and job_id = $2`,
-      [tenantId, id, new Date(from), runId],
-    )
-    await client.query("update schedules set next_at = next_at + interval '1 hour' where job_id = $1", [id])
-    await client.query('commit')
-    client.release()
-    await pausing
-    expect(await ledger(id)).toEqual([])
-    expect(await stage.whereIs(runId)).toEqual([])
-  })
-
-  it('an edit takes it back and the new version runs at the same instant, once', async () => {
-    const { id, from } = await jobAt(0, 'PT1H')
-    await write()
-    await updateJob(stage.ctx, id, { priority: 1 })
-    await drain()
-    expect(await ledger(id)).toMatchObject([{ nominalAt: new Date(from), jobVersion: 2, outcome: 'pending' }])
-    expect(await stage.admit({ aheadMs: 5_000 })).toHaveLength(1)
-  })
-
-  it('a delete takes it back; what was admitted goes on', async () => {
-    const admitted = await jobAt(0, 'PT1H')
-    await write()
-    const [run] = await stage.admit({ aheadMs: 5_000 })
-    const waiting = await jobAt(0, 'PT1H')
-    await write()
-    for (const { id } of [admitted, waiting]) await deleteJob(stage.ctx, id)
-    expect(await stage.admit({ aheadMs: 5_000 })).toEqual([])
-    expect(await stage.whereIs(run?.[2] ?? '')).toEqual(['queued'])
-    const left = await stage.db.owner.query('select job_id, outcome from occurrences')
-    expect(left.rows).toEqual([{ job_id: admitted.id, outcome: 'run' }])
-  })
-
-  it('cancelling a run that was written ahead skips its occurrence, and it is not written again', async () => {
-    const { id, from } = await jobAt(0, 'PT1H')
-    await write()
-    const [occurrence] = await ledger(id)
-    await cancelRun(stage.ctx, occurrence?.runId ?? '')
-    await stage.db.owner.query('update schedules set next_at = $2 where job_id = $1', [id, new Date(from)])
-    await write()
-    expect(await ledger(id)).toMatchObject([{ outcome: 'skipped', reason: 'cancelled', runId: occurrence?.runId }])
-    expect(await stage.admit({ aheadMs: 5_000 })).toEqual([])
   })
 })

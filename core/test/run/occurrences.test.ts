@@ -15,7 +15,8 @@ beforeAll(async () => {
 afterAll(() => stage.db.close())
 
 const hour = 3_600_000
-const hourly = (name = 'hourly') => createJob(stage.ctx, sampleJob({ name, schedule: { type: 'every', every: 'PT1H' } }))
+const hourly = (name = 'hourly') =>
+  createJob(stage.ctx, sampleJob({ name, schedule: { type: 'every', every: 'PT1H' } }))
 const write = (aheadMs: number) => materialise(stage.db.engine, { shard: 1, aheadMs, limit: 500 })
 
 describe('the ledger of a job', () => {
@@ -35,23 +36,47 @@ describe('the ledger of a job', () => {
       } while (cursor !== undefined)
       expect(seen).toEqual(all)
     }
-    const part = await listOccurrences(stage.ctx, job.id, { from: all[2]?.nominalAt ?? range.from, to: all[5]?.nominalAt ?? range.to }, { limit: 200 })
+    const part = await listOccurrences(
+      stage.ctx,
+      job.id,
+      { from: all[2]?.nominalAt ?? range.from, to: all[5]?.nominalAt ?? range.to },
+      { limit: 200 },
+    )
     expect(part.items).toEqual(all.slice(2, 5))
-    expect(all[0]).toMatchObject({ jobId: job.id, outcome: 'pending', reason: null, caughtUp: false, jobVersion: 1, decidedAt: null })
+    expect(all[0]).toMatchObject({
+      jobId: job.id,
+      outcome: 'pending',
+      reason: null,
+      caughtUp: false,
+      jobVersion: 1,
+      decidedAt: null,
+    })
     expect(all[0]?.tzVersion).toMatch(/^\d{4}[a-z]/)
   })
 
-  it('of a stranger\'s job is not found; a cursor of another list is refused', async () => {
+  it("of a stranger's job is not found; a cursor of another list is refused", async () => {
     const job = await hourly()
     const range = { from: new Date(0), to: new Date('2100-01-01') }
     const stranger = testCtx(stage.db, await createTenant(stage.db))
     await expect(listOccurrences(stranger, job.id, range, { limit: 5 })).rejects.toMatchObject({ code: 'not-found' })
-    await expect(listOccurrences({ ...stage.ctx, projectId: stranger.projectId }, job.id, range, { limit: 5 })).rejects.toMatchObject({ code: 'not-found' })
-    await expect(listOccurrences(stage.ctx, unknownId(), range, { limit: 5 })).rejects.toMatchObject({ code: 'not-found' })
-    for (const cursor of ['x', Buffer.from('12; drop').toString('base64url'), Buffer.from('9'.repeat(16)).toString('base64url')]) {
-      await expect(listOccurrences(stage.ctx, job.id, range, { limit: 5, cursor })).rejects.toMatchObject({ code: 'malformed-request' })
+    await expect(
+      listOccurrences({ ...stage.ctx, projectId: stranger.projectId }, job.id, range, { limit: 5 }),
+    ).rejects.toMatchObject({ code: 'not-found' })
+    await expect(listOccurrences(stage.ctx, unknownId(), range, { limit: 5 })).rejects.toMatchObject({
+      code: 'not-found',
+    })
+    for (const cursor of [
+      'x',
+      Buffer.from('12; drop').toString('base64url'),
+      Buffer.from('9'.repeat(16)).toString('base64url'),
+    ]) {
+      await expect(listOccurrences(stage.ctx, job.id, range, { limit: 5, cursor })).rejects.toMatchObject({
+        code: 'malformed-request',
+      })
     }
-    expect(() => listOccurrences(testCtx(stage.db, stage.tenant, { scopes: [] }), job.id, range, { limit: 5 })).toThrow(expect.objectContaining({ code: 'forbidden' }))
+    expect(() => listOccurrences(testCtx(stage.db, stage.tenant, { scopes: [] }), job.id, range, { limit: 5 })).toThrow(
+      expect.objectContaining({ code: 'forbidden' }),
+    )
   })
 })
 
@@ -84,7 +109,17 @@ describe('open runs', () => {
     await stage.acceptAs(ctx, { dueAt: new Date(Date.now() + hour) }, {}, {}, {}, {}, {})
     const admitted = (await stage.admit({ capacity: 3 })).filter((run) => run[0] === ctx.tenantId)
     await stage.claim(admitted.slice(0, 1))
-    expect(await openCounts(ctx)).toEqual({ scheduled: 1, ready: 5 - admitted.length, queued: admitted.length - 1, running: 1 })
-    expect(await openCounts(testCtx(stage.db, await createTenant(stage.db)))).toEqual({ scheduled: 0, ready: 0, queued: 0, running: 0 })
+    expect(await openCounts(ctx)).toEqual({
+      scheduled: 1,
+      ready: 5 - admitted.length,
+      queued: admitted.length - 1,
+      running: 1,
+    })
+    expect(await openCounts(testCtx(stage.db, await createTenant(stage.db)))).toEqual({
+      scheduled: 0,
+      ready: 0,
+      queued: 0,
+      running: 0,
+    })
   })
 })

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createJob } from '../../src/job/create.ts'
 import type { NewJob } from '../../src/job/job.ts'
-import { cancelRun } from '../../src/run/cancel.ts'
 import { acceptRuns } from '../../src/run/accept.ts'
+import { cancelRun } from '../../src/run/cancel.ts'
 import { getRun } from '../../src/run/get.ts'
 import { materialise } from '../../src/run/materialise.ts'
 import { listOccurrences, type Occurrence } from '../../src/run/occurrences.ts'
@@ -54,7 +54,12 @@ describe('overlap: skip', () => {
     expect(await stage.admit()).toHaveLength(1)
     const [first, second] = await ledger(job)
     expect([first?.outcome, second?.outcome, second?.reason]).toEqual(['run', 'skipped', 'overlap'])
-    expect(await getRun(stage.ctx, second?.runId ?? '')).toMatchObject({ status: 'skipped', error: 'overlap', attempt: 0, nominalAt: second?.nominalAt })
+    expect(await getRun(stage.ctx, second?.runId ?? '')).toMatchObject({
+      status: 'skipped',
+      error: 'overlap',
+      attempt: 0,
+      nominalAt: second?.nominalAt,
+    })
     expect(await stage.eventsOf(second?.runId ?? '')).toEqual(['run.skipped'])
   })
 
@@ -63,11 +68,14 @@ describe('overlap: skip', () => {
     ['is queued', async () => void (await stage.admit())],
     ['is running', async () => void (await stage.claim(await stage.admit()))],
     ['waits for its next try', async () => void (await stage.retry(await stage.claim(await stage.admit()), 60_000))],
-    ['was rescued and waits again', async () => {
-      await stage.claim(await stage.admit())
-      await stage.expireLeases()
-      await rescueRuns(stage.db.engine, 1, 10)
-    }],
+    [
+      'was rescued and waits again',
+      async () => {
+        await stage.claim(await stage.admit())
+        await stage.expireLeases()
+        await rescueRuns(stage.db.engine, 1, 10)
+      },
+    ],
   ])('an instant is skipped while the run before it %s', async (_name, bring) => {
     const job = await jobOf()
     await writeInstants(job)
@@ -101,7 +109,11 @@ describe('overlap: skip', () => {
 
   it('a run by hand that waits for a later instant is not open yet', async () => {
     const job = await jobOf()
-    await acceptRuns(stage.db.app, [await prepareJobRun(stage.ctx, job, { dueAt: new Date(Date.now() + 3_600_000) })], false)
+    await acceptRuns(
+      stage.db.app,
+      [await prepareJobRun(stage.ctx, job, { dueAt: new Date(Date.now() + 3_600_000) })],
+      false,
+    )
     await writeInstants(job)
     await stage.admit()
     expect(await fates(job)).toEqual(['run'])

@@ -23,13 +23,37 @@ describe('an end', () => {
   it('moves the run to the history with its facts, and tells it once', async () => {
     const run = await one()
     const startedAtMs = Date.now()
-    const response = await stage.db.keyRing.seal(run.tenantId, run.id, encodeResponse({ httpStatus: 201, headers: { a: 'b' }, truncated: false, redirectedTo: null, body: Buffer.from('done') }))
-    const ended = await recordEnds(stage.db.engine, 1, [{ ...endOf(run), startedAtMs, durationMs: 7, httpStatus: 201, response, responseObject: 'responses/x' }])
+    const response = await stage.db.keyRing.seal(
+      run.tenantId,
+      run.id,
+      encodeResponse({
+        httpStatus: 201,
+        headers: { a: 'b' },
+        truncated: false,
+        redirectedTo: null,
+        body: Buffer.from('done'),
+      }),
+    )
+    const ended = await recordEnds(stage.db.engine, 1, [
+      { ...endOf(run), startedAtMs, durationMs: 7, httpStatus: 201, response, responseObject: 'responses/x' },
+    ])
     expect(ended).toEqual(new Set([run.id]))
     expect(await getRun(stage.ctx, run.id)).toMatchObject({
-      status: 'succeeded', attempt: 1, attemptsMax: null, fence: 1, durationMs: 7, httpStatus: 201, error: null, startedAt: new Date(startedAtMs),
+      status: 'succeeded',
+      attempt: 1,
+      attemptsMax: null,
+      fence: 1,
+      durationMs: 7,
+      httpStatus: 201,
+      error: null,
+      startedAt: new Date(startedAtMs),
     })
-    expect(await getRunResponse(stage.ctx, run.id)).toMatchObject({ httpStatus: 201, headers: { a: 'b' }, body: 'done', objectKey: 'responses/x' })
+    expect(await getRunResponse(stage.ctx, run.id)).toMatchObject({
+      httpStatus: 201,
+      headers: { a: 'b' },
+      body: 'done',
+      objectKey: 'responses/x',
+    })
     expect(await stage.eventsOf(run.id)).toEqual(['run.created', 'run.succeeded'])
     expect(await stage.value('select executor_id as value from runs where id = $1', run.id)).toBe(executorId)
   })
@@ -42,7 +66,7 @@ describe('an end', () => {
     expect(await stage.eventsOf(run.id)).toEqual(['run.created', 'run.succeeded'])
   })
 
-  it('recorded by twenty callers at once is one caller\'s', async () => {
+  it("recorded by twenty callers at once is one caller's", async () => {
     const runs = await stage.running(20)
     const answers = await Promise.all(Array.from({ length: 20 }, () => stage.end(runs)))
     const winners = answers.flatMap((answer) => [...answer])
@@ -74,7 +98,23 @@ describe('an end', () => {
     const [parcel] = await stage.admit()
     if (run === undefined || parcel === undefined) throw new Error('nothing was admitted')
     const [tenantId, queueId, id, fence] = parcel
-    const lease = { tenantId, projectId: run.projectId, queueId, id, fence, attempt: 1, attemptsMax: 6, dueAtMs: 0, nominalAtMs: null, jobId: null, jobVersion: null, source: 'api' as const, payloadBytes: null, sealed: null, keepWeek: '' }
+    const lease = {
+      tenantId,
+      projectId: run.projectId,
+      queueId,
+      id,
+      fence,
+      attempt: 1,
+      attemptsMax: 6,
+      dueAtMs: 0,
+      nominalAtMs: null,
+      jobId: null,
+      jobVersion: null,
+      source: 'api' as const,
+      payloadBytes: null,
+      sealed: null,
+      keepWeek: '',
+    }
     expect(await recordEnds(stage.db.engine, 1, [endOf(lease)])).toEqual(nothing)
     expect(await stage.whereIs(id)).toEqual(['queued'])
   })
@@ -93,7 +133,8 @@ describe('an end', () => {
     await client.query("update held set lease_until = lease_until + interval '15 seconds' where state = 3")
     const ending = stage.end(runs.slice(0, 3))
     const retrying = stage.retry(runs.slice(3))
-    const waiting = "select count(*)::int as value from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    const waiting =
+      "select count(*)::int as value from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
     while ((await stage.value<number>(waiting)) < 2) await new Promise(setImmediate)
     await client.query('commit')
     client.release()
@@ -105,9 +146,16 @@ describe('an end', () => {
     const [good, gone, bad] = await stage.running(3)
     if (good === undefined || gone === undefined || bad === undefined) throw new Error('nothing is running')
     await cancelRun(stage.ctx, gone.id)
-    expect(await recordEnds(stage.db.engine, 1, [endOf(good), endOf(gone), endOf(bad, 'failed')])).toEqual(new Set([good.id, bad.id]))
+    expect(await recordEnds(stage.db.engine, 1, [endOf(good), endOf(gone), endOf(bad, 'failed')])).toEqual(
+      new Set([good.id, bad.id]),
+    )
     expect(await getRun(stage.ctx, bad.id)).toMatchObject({ status: 'failed', error: 'http-status' })
-    expect(await stage.value("select data->>'error' as value from events where subject = $1 and type = 'run.failed'", bad.id)).toBe('http-status')
+    expect(
+      await stage.value(
+        "select data->>'error' as value from events where subject = $1 and type = 'run.failed'",
+        bad.id,
+      ),
+    ).toBe('http-status')
   })
 })
 
@@ -121,17 +169,37 @@ describe('a retry', () => {
     expect(waiting.dueAt.getTime() - before.getTime()).toBeGreaterThanOrEqual(60_000)
     expect(await stage.admit()).toEqual([])
     const [attempt] = await listAttempts(stage.ctx, run.id)
-    expect(attempt).toMatchObject({ attempt: 1, fence: 1, status: 'failed', httpStatus: 503, error: 'http-status', retryAt: waiting.dueAt })
+    expect(attempt).toMatchObject({
+      attempt: 1,
+      fence: 1,
+      status: 'failed',
+      httpStatus: 503,
+      error: 'http-status',
+      retryAt: waiting.dueAt,
+    })
     await stage.db.owner.query('update due set due_at = clock_timestamp() where id = $1', [run.id])
     const [again] = await stage.claim(await stage.admit())
     expect(again).toMatchObject({ id: run.id, attempt: 2, fence: 2 })
-    expect((await listAttempts(stage.ctx, run.id)).map((each) => [each.attempt, each.status])).toEqual([[1, 'failed'], [2, 'running']])
+    expect((await listAttempts(stage.ctx, run.id)).map((each) => [each.attempt, each.status])).toEqual([
+      [1, 'failed'],
+      [2, 'running'],
+    ])
     expect(await stage.eventsOf(run.id)).toEqual(['run.created', 'run.retrying'])
   })
 
   it('keeps the response of the attempt', async () => {
     const run = await one()
-    const response = await stage.db.keyRing.seal(run.tenantId, run.id, encodeResponse({ httpStatus: 503, headers: {}, truncated: true, redirectedTo: null, body: Buffer.from([0xff, 0xfe]) }))
+    const response = await stage.db.keyRing.seal(
+      run.tenantId,
+      run.id,
+      encodeResponse({
+        httpStatus: 503,
+        headers: {},
+        truncated: true,
+        redirectedTo: null,
+        body: Buffer.from([0xff, 0xfe]),
+      }),
+    )
     await recordRetries(stage.db.engine, 1, [{ ...retryOf(run, 60_000), response }])
     const expected = { httpStatus: 503, body: '//4=', bodyEncoding: 'base64', truncated: true }
     expect(await getRunResponse(stage.ctx, run.id, 1)).toMatchObject(expected)

@@ -34,7 +34,9 @@ describe('rescuing', () => {
     expect(await stage.claim(parcel)).toEqual([])
     expect(await stage.claim(again)).toMatchObject([{ id: run?.id, attempt: 1, fence: 2 }])
     expect(await stage.eventsOf(run?.id ?? '')).toEqual(['run.created', 'run.rescued'])
-    expect(await stage.value("select data as value from events where subject = $1 and type = 'run.rescued'", run?.id)).toEqual({ error: 'carrier-lost', attempt: 0 })
+    expect(
+      await stage.value("select data as value from events where subject = $1 and type = 'run.rescued'", run?.id),
+    ).toEqual({ error: 'carrier-lost', attempt: 0 })
     await stage.expireLeases()
     await rescue()
     await stage.db.owner.query('delete from ready')
@@ -45,7 +47,9 @@ describe('rescuing', () => {
     await stage.expireLeases()
     expect(await rescue()).toEqual({ requeued: 0, retried: 1, failed: 0 })
     expect(await getRun(stage.ctx, run?.id ?? '')).toMatchObject({ status: 'ready', attempt: 1 })
-    expect(await listAttempts(stage.ctx, run?.id ?? '')).toMatchObject([{ attempt: 1, status: 'failed', error: 'lease-lost' }])
+    expect(await listAttempts(stage.ctx, run?.id ?? '')).toMatchObject([
+      { attempt: 1, status: 'failed', error: 'lease-lost' },
+    ])
     const [again] = await stage.claim(await stage.admit())
     expect(again).toMatchObject({ attempt: 2, fence: 2 })
     await stage.end(again === undefined ? [] : [again])
@@ -100,6 +104,9 @@ describe('returning what could not be carried', () => {
     expect(await returnQueued(stage.db.engine, 1, parcel)).toBe(2)
     expect(await stage.whereIs(claimed?.id ?? '')).toEqual(['running'])
     expect(await stage.claim(parcel)).toEqual([])
-    expect(await stage.claim(await stage.admit())).toMatchObject([{ attempt: 1, fence: 2 }, { attempt: 1, fence: 2 }])
+    expect(await stage.claim(await stage.admit())).toMatchObject([
+      { attempt: 1, fence: 2 },
+      { attempt: 1, fence: 2 },
+    ])
   })
 })

@@ -95,14 +95,25 @@ export async function createStage(postgresUrl: string): Promise<Stage> {
       const claimed = await stage.claim(await stage.admit())
       return claimed.filter((run) => ids.has(run.id))
     },
-    end: (claimed, status) => recordEnds(db.engine, 1, claimed.map((lease) => endOf(lease, status))),
-    retry: (claimed, delayMs) => recordRetries(db.engine, 1, claimed.map((lease) => retryOf(lease, delayMs))),
+    end: (claimed, status) =>
+      recordEnds(
+        db.engine,
+        1,
+        claimed.map((lease) => endOf(lease, status)),
+      ),
+    retry: (claimed, delayMs) =>
+      recordRetries(
+        db.engine,
+        1,
+        claimed.map((lease) => retryOf(lease, delayMs)),
+      ),
     whereIs: async (id) => (await db.owner.query<{ place: string }>(places, [id])).rows.map((row) => row.place),
     eventsOf: async (id) =>
-      (await db.owner.query<{ type: string }>('select type from events where subject = $1 order by xid, seq', [id])).rows.map(
-        (row) => row.type,
-      ),
-    expireLeases: async () => void (await db.owner.query("update held set lease_until = clock_timestamp() - interval '1 second'")),
+      (
+        await db.owner.query<{ type: string }>('select type from events where subject = $1 order by xid, seq', [id])
+      ).rows.map((row) => row.type),
+    expireLeases: async () =>
+      void (await db.owner.query("update held set lease_until = clock_timestamp() - interval '1 second'")),
   }
   return stage
 }

@@ -14,10 +14,13 @@ function held(options: Partial<BatcherOptions<number>> = {}) {
     waitMs: 20,
     inFlightMax: 2,
     onError: (error) => void errors.push(error),
-    write: (batch) => new Promise((resolve, reject) => writes.push({ batch, end: resolve, fail: () => reject(new Error('away')) })),
+    write: (batch) =>
+      new Promise((resolve, reject) => writes.push({ batch, end: resolve, fail: () => reject(new Error('away')) })),
     ...options,
   })
-  const add = (...items: number[]): void => items.forEach((item) => batcher.add(item))
+  const add = (...items: number[]): void => {
+    for (const item of items) batcher.add(item)
+  }
   const tick = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
   return { batcher, writes, errors, add, tick, batches: () => writes.map((write) => write.batch) }
 }
@@ -37,7 +40,10 @@ test('no more writes than allowed are on their way; what comes meanwhile gathers
   const { add, tick, writes, batches, batcher } = held()
   add(1, 2, 3, 4, 5, 6)
   add(7, 8, 9, 10, 11, 12, 13)
-  expect(batches()).toEqual([[1, 2, 3], [4, 5, 6]])
+  expect(batches()).toEqual([
+    [1, 2, 3],
+    [4, 5, 6],
+  ])
   await tick(100)
   expect(batches()).toHaveLength(2)
   writes[0]?.end()

@@ -19,7 +19,14 @@ test('is never ahead of the database, and behind it by no more than the way back
   fc.assert(
     fc.property(
       fc.integer({ min: -900_000, max: 900_000 }),
-      fc.array(fc.record({ there: fc.integer({ min: 0, max: 200 }), back: fc.integer({ min: 0, max: 200 }), pause: fc.integer({ min: 0, max: 90_000 }) }), { minLength: 1, maxLength: 20 }),
+      fc.array(
+        fc.record({
+          there: fc.integer({ min: 0, max: 200 }),
+          back: fc.integer({ min: 0, max: 200 }),
+          pause: fc.integer({ min: 0, max: 90_000 }),
+        }),
+        { minLength: 1, maxLength: 20 },
+      ),
       (offsetMs, answers) => {
         const clock = new DatabaseClock()
         for (const { there, back, pause } of answers) {

@@ -8,9 +8,9 @@ import type { KeyRing } from '@meridian/core/secret/key-ring'
 import { Cancellation } from '../outbound/cancellation.ts'
 import type { Outbound } from '../outbound.ts'
 import type { ResponseKeeping } from '../perform/response.ts'
-import type { ExecutorMetrics } from './executor-metrics.ts'
 import { DatabaseClock } from './database-clock.ts'
-import { perform, type Performed } from './perform-run.ts'
+import type { ExecutorMetrics } from './executor-metrics.ts'
+import { type Performed, perform } from './perform-run.ts'
 import { Recorder } from './recorder.ts'
 import { Requests } from './requests.ts'
 
@@ -112,7 +112,10 @@ export class Executor {
     while (this.#unclaimed.length > 0) {
       let count = 0
       let parcels = 0
-      while (parcels < this.#unclaimed.length && (parcels === 0 || count + (this.#unclaimed[parcels]?.runs.length ?? 0) <= claimMax)) {
+      while (
+        parcels < this.#unclaimed.length &&
+        (parcels === 0 || count + (this.#unclaimed[parcels]?.runs.length ?? 0) <= claimMax)
+      ) {
         count += this.#unclaimed[parcels++]?.runs.length ?? 0
       }
       const batch = this.#unclaimed.splice(0, parcels)
@@ -161,7 +164,10 @@ export class Executor {
 
   #pump(): void {
     while (
-      this.#performing < this.#options.capacity && this.#backlog > 0 && !this.#isStopping && this.#recorder.backlog < recordBacklogMax
+      this.#performing < this.#options.capacity &&
+      this.#backlog > 0 &&
+      !this.#isStopping &&
+      this.#recorder.backlog < recordBacklogMax
     ) {
       const held = this.#queue[this.#queueHead++]
       if (held === undefined || held.cancellation.cancelled) continue
@@ -173,7 +179,8 @@ export class Executor {
       this.#queue = this.#queue.slice(this.#queueHead)
       this.#queueHead = 0
     }
-    if (this.#backlog < Math.max(bufferMin, this.#options.capacity)) for (const resolve of this.#roomWaiters.splice(0)) resolve()
+    if (this.#backlog < Math.max(bufferMin, this.#options.capacity))
+      for (const resolve of this.#roomWaiters.splice(0)) resolve()
   }
 
   async #perform(held: Held): Promise<void> {
@@ -219,9 +226,16 @@ export class Executor {
     const nowMs = performance.now()
     const leaseMs = leaseSeconds * 1_000
     // A row whose record is in flight is left alone: touching it would make the guarded delete look twice.
-    const old = [...this.#held.values()].filter((held) => held.state !== 'recording' && held.leaseUntilMs - nowMs < (leaseMs * 2) / 3)
+    const old = [...this.#held.values()].filter(
+      (held) => held.state !== 'recording' && held.leaseUntilMs - nowMs < (leaseMs * 2) / 3,
+    )
     if (old.length === 0) return
-    const kept = await renewLeases(engine, poolId, old.map((held) => held.run), leaseSeconds)
+    const kept = await renewLeases(
+      engine,
+      poolId,
+      old.map((held) => held.run),
+      leaseSeconds,
+    )
     for (const held of old) {
       if (kept.has(held.run.id)) held.leaseUntilMs = nowMs + leaseMs
       else this.cancel(held.run.id, held.run.fence)
@@ -240,7 +254,13 @@ export class Executor {
       this.#rateAtMs = nowMs
     }
     const { engine, id, poolId, capacity } = this.#options
-    await announceExecutor(engine, { id, pool: poolId, capacity, running: this.#held.size, finishedPerSecond: this.#rate })
+    await announceExecutor(engine, {
+      id,
+      pool: poolId,
+      capacity,
+      running: this.#held.size,
+      finishedPerSecond: this.#rate,
+    })
   }
 
   /**
@@ -256,7 +276,11 @@ export class Executor {
     const waiting = [...this.#held.values()].filter((held) => held.state === 'waiting')
     for (const held of waiting) this.cancel(held.run.id, held.run.fence)
     if (waiting.length > 0) {
-      await handBack(engine, poolId, waiting.map((held) => held.run)).catch((error: unknown) => log.warn({ err: error }, 'could not hand runs back'))
+      await handBack(
+        engine,
+        poolId,
+        waiting.map((held) => held.run),
+      ).catch((error: unknown) => log.warn({ err: error }, 'could not hand runs back'))
     }
     if (this.#performing > 0) {
       let timer: NodeJS.Timeout | undefined

@@ -57,7 +57,12 @@ async function attempt(
   try {
     request = requests.openNow(run) ?? (await openPatiently(run, cancellation, requests))
   } catch (error) {
-    return { run, outcome: unreadable(error), startedAtMs: beganAtMs, retryInMs: run.attempt < run.attemptsMax ? 1_000 : null }
+    return {
+      run,
+      outcome: unreadable(error),
+      startedAtMs: beganAtMs,
+      retryInMs: run.attempt < run.attemptsMax ? 1_000 : null,
+    }
   }
   const outcome = await performHttp(
     means.outbound,
@@ -79,7 +84,9 @@ async function attempt(
   )
   const startedAtMs = outcome.sentAtMs === null ? beganAtMs : clock.fromWallMs(outcome.sentAtMs)
   const retryInMs =
-    outcome.status === 'failed' && run.attempt < run.attemptsMax ? nextDelay(request.retry, run.attempt, Math.random(), outcome) : null
+    outcome.status === 'failed' && run.attempt < run.attemptsMax
+      ? nextDelay(request.retry, run.attempt, Math.random(), outcome)
+      : null
   return { run, outcome, startedAtMs, retryInMs }
 }
 

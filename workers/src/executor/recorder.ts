@@ -34,7 +34,8 @@ export class Recorder {
   constructor(options: RecorderOptions) {
     this.#options = options
     const { engine, poolId, keyRing, log } = options
-    const onError = (error: unknown, records: unknown[]): void => log.warn({ err: error, count: records.length }, 'could not record; trying again')
+    const onError = (error: unknown, records: unknown[]): void =>
+      log.warn({ err: error, count: records.length }, 'could not record; trying again')
     this.#ends = new Batcher<EndRecord>({
       ...batch,
       onError,
@@ -48,7 +49,13 @@ export class Recorder {
         options.onRetry(Math.min(...records.map((record) => record.delayMs)))
       },
     })
-    this.#lines = new Batcher<ExecutorLogLine>({ ...batch, waitMs: 100, inFlightMax: 1, onError, write: (lines) => writeExecutorLogs(engine, keyRing, lines) })
+    this.#lines = new Batcher<ExecutorLogLine>({
+      ...batch,
+      waitMs: 100,
+      inFlightMax: 1,
+      onError,
+      write: (lines) => writeExecutorLogs(engine, keyRing, lines),
+    })
   }
 
   get backlog(): number {
@@ -112,7 +119,16 @@ export class Recorder {
     const ending = retryInMs === null ? 'No try is left.' : `Next try in ${(retryInMs / 1_000).toFixed(1)} s.`
     const { tenantId, projectId, jobId, id: runId, attempt } = run
     this.#options.log.info(
-      { tenantId, projectId, jobId, runId, attempt, outcome: outcome.errorClass, httpStatus: outcome.httpStatus, durationMs: outcome.durationMs },
+      {
+        tenantId,
+        projectId,
+        jobId,
+        runId,
+        attempt,
+        outcome: outcome.errorClass,
+        httpStatus: outcome.httpStatus,
+        durationMs: outcome.durationMs,
+      },
       'attempt failed',
     )
     this.#lines.add({

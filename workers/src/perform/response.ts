@@ -2,10 +2,7 @@ import type { Uuid } from '@meridian/core/kernel/ids'
 import type { AttemptResponse } from '@meridian/core/run/outcome'
 
 /** Stores a body that is too long to keep inline, and returns the name to find it by. */
-export type StoreBody = (
-  body: Buffer,
-  about: { tenantId: Uuid; runId: Uuid; attempt: number },
-) => Promise<string>
+export type StoreBody = (body: Buffer, about: { tenantId: Uuid; runId: Uuid; attempt: number }) => Promise<string>
 
 /** How much of a response is kept, and where. */
 export interface ResponseKeeping {

@@ -2,8 +2,8 @@ import type { Pool } from '@meridian/core/db/client'
 import type { Log } from '@meridian/core/kernel/log'
 import { type Admitted, admitRuns, type Capacity, lookAhead, readCapacity } from '@meridian/core/run/admit'
 import { returnQueued } from '@meridian/core/run/rescue'
-import type { Pass } from '../loop.ts'
 import type { Carrier } from '../carrier.ts'
+import type { Pass } from '../loop.ts'
 
 export interface DispatcherOptions {
   engine: Pool
@@ -35,7 +35,12 @@ const waitingMs = 250
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions
-  #capacity: Capacity & { readAtMs: number } = { executors: 0, slots: 0, finishedPerSecond: 0, readAtMs: Number.NEGATIVE_INFINITY }
+  #capacity: Capacity & { readAtMs: number } = {
+    executors: 0,
+    slots: 0,
+    finishedPerSecond: 0,
+    readAtMs: Number.NEGATIVE_INFINITY,
+  }
   #carrying: Promise<void> = Promise.resolve()
   /** Runs wait for slots, so a freed slot is worth a look. */
   waiting = false

@@ -6,7 +6,12 @@ import type { Pass } from '../loop.ts'
 const limit = 1_000
 
 /** Heals what a dead executor or an emptied Redis left behind, and says so. Any number may run. */
-export async function runReaper(options: { engine: Pool; poolId: number; log: Log; wake(poolId: number, dueMs: number): void }): Promise<Pass> {
+export async function runReaper(options: {
+  engine: Pool
+  poolId: number
+  log: Log
+  wake(poolId: number, dueMs: number): void
+}): Promise<Pass> {
   const rescued = await rescueRuns(options.engine, options.poolId, limit)
   const total = rescued.requeued + rescued.retried + rescued.failed
   if (total === 0) return 'idle'
