@@ -1,6 +1,6 @@
+import type { Meridian } from '@meridian/sdk'
 import type { Me, Project, Tenant } from '#lib/me.ts'
 import type { Preferences } from '#lib/reader.svelte.ts'
-import type { Meridian } from '@meridian/sdk'
 import type { Session } from '#lib/server/session.ts'
 
 declare global {

@@ -1,5 +1,5 @@
-import { building } from '$app/env'
 import { defineEnvVars } from '@sveltejs/kit/env'
+import { building } from '$app/env'
 
 // The build runs the server once to analyse it, without an environment; placeholders get it through.
 const url = (value: string | undefined): URL => new URL(required(value, 'http://build.invalid'))

@@ -1,7 +1,7 @@
-import { deserialize } from '$app/forms'
-import { goto, refreshAll } from '$app/navigation'
 import type { ProblemView } from '#lib/problem.ts'
 import { toasts } from '#lib/toast.svelte.ts'
+import { deserialize } from '$app/forms'
+import { goto, refreshAll } from '$app/navigation'
 
 type Fields = Record<string, string | readonly string[]>
 

@@ -14,7 +14,8 @@ export interface PageRequest {
 }
 
 /** Pages are keyset cursors over ids: stable while rows are inserted, and they always advance. */
-export const encodeCursor = (lastId: Uuid): string => Buffer.from(lastId.replaceAll('-', ''), 'hex').toString('base64url')
+export const encodeCursor = (lastId: Uuid): string =>
+  Buffer.from(lastId.replaceAll('-', ''), 'hex').toString('base64url')
 
 /** The id a cursor points behind. Throws `malformed-request` for a text that `encodeCursor` never made. */
 export function decodeCursor(cursor: string): Uuid {

@@ -37,7 +37,12 @@ export function createBodyStore(options: ObjectStoreOptions, keyRing: KeyRing): 
       const key = `${toWireId('ten', tenantId)}/responses/${toWireId('run', runId)}/${attempt}`
       const sealed = await keyRing.seal(tenantId, runId, body)
       await client.send(
-        new PutObjectCommand({ Bucket: options.bucket, Key: key, Body: sealed, ContentType: 'application/octet-stream' }),
+        new PutObjectCommand({
+          Bucket: options.bucket,
+          Key: key,
+          Body: sealed,
+          ContentType: 'application/octet-stream',
+        }),
       )
       return key
     },

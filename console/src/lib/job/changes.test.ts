@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
 import type { JobVersionSummary } from '@meridian/sdk'
+import { describe, expect, it } from 'vitest'
 import { changedFields } from './changes.ts'
 
 const retry = { limit: 5, delay: 'PT0.1S', factor: 2, maxDelay: 'PT1.6S', jitter: 0.2 }

@@ -1,7 +1,7 @@
+import type { JobVersionDefinition, Target } from '@meridian/sdk'
 import type { CurlRequest } from '#lib/code/curl.ts'
 import type { Schedule, ScheduleFault } from '#lib/schedule/schedule.ts'
 import { parseIsoDuration, toIsoDuration } from '#lib/time/duration.ts'
-import type { JobVersionDefinition, Target } from '@meridian/sdk'
 
 /** A job as it is stored, whole: what the form reads and writes. */
 export type JobDefinition = JobVersionDefinition & { target: Target }

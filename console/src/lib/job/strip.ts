@@ -1,5 +1,5 @@
-import type { StripRun } from '#lib/draw/strip.ts'
 import type { RecentRun, Run } from '@meridian/sdk'
+import type { StripRun } from '#lib/draw/strip.ts'
 
 /** Runs as the strip draws them: a run that still goes on stands where it was due. */
 export function stripRuns(runs: readonly (Run | RecentRun)[]): StripRun[] {

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
 import type { JobSummary, Run } from '@meridian/sdk'
+import { describe, expect, it } from 'vitest'
 import { median } from './median.ts'
 import { changedPaces, groupFailures, paces, pastCounts, stateLine } from './overview.ts'
 

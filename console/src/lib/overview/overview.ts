@@ -1,5 +1,5 @@
-import type { PastCount } from '#lib/draw/band.ts'
 import type { JobSummary, Run, RunStats } from '@meridian/sdk'
+import type { PastCount } from '#lib/draw/band.ts'
 import { median } from './median.ts'
 
 /** Runs that failed for the same reason in the same job: one thing to look at. */
@@ -60,7 +60,10 @@ export function stateLine({
     waiting > 0 ? `${number(waiting)} waiting` : '',
     paused > 0 ? `${number(paused)} ${paused === 1 ? 'job' : 'jobs'} paused` : '',
   ].filter(Boolean)
-  return { text: `${[first, ...now].join(' · ')}`, meaning: ended === 0 ? 'quiet' : failed === 0 ? 'succeeded' : 'failed' }
+  return {
+    text: `${[first, ...now].join(' · ')}`,
+    meaning: ended === 0 ? 'quiet' : failed === 0 ? 'succeeded' : 'failed',
+  }
 }
 
 const number = (value: number): string => value.toLocaleString('en-GB')
@@ -96,5 +99,7 @@ export function changedPaces(all: readonly Pace[]): Pace[] {
   // Below a tenth of a second a factor of two is noise.
   const isFelt = ({ medianMs, change = 1 }: Pace) => Math.max(medianMs, medianMs / change) >= 100
   const size = (pace: Pace) => Math.abs(Math.log(pace.change ?? 1))
-  return all.filter((pace) => isFelt(pace) && size(pace) >= Math.log(1.5)).toSorted((one, other) => size(other) - size(one))
+  return all
+    .filter((pace) => isFelt(pace) && size(pace) >= Math.log(1.5))
+    .toSorted((one, other) => size(other) - size(one))
 }

@@ -1,5 +1,5 @@
-import type { TimelineAttempt } from '#lib/draw/timeline.ts'
 import type { Attempt, Run } from '@meridian/sdk'
+import type { TimelineAttempt } from '#lib/draw/timeline.ts'
 
 const milliseconds = (instant: string | null): number | undefined =>
   instant === null ? undefined : Date.parse(instant)

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
 import type { Attempt, Queue, Run } from '@meridian/sdk'
+import { describe, expect, it } from 'vitest'
 import { whyWaiting } from './why.ts'
 
 const now = Date.parse('2026-11-29T12:00:00Z')

@@ -1,5 +1,5 @@
-import { relativeWords } from '#lib/time/words.ts'
 import type { Attempt, Queue, Run } from '@meridian/sdk'
+import { relativeWords } from '#lib/time/words.ts'
 import { errorSentence } from './error-words.ts'
 
 /** Why a run is not running, in sentences; empty when it is, or has ended. */

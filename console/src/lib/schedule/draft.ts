@@ -1,5 +1,5 @@
-import { wallClock } from '#lib/time/words.ts'
 import { parseIsoDuration, toIsoDuration } from '#lib/time/duration.ts'
+import { wallClock } from '#lib/time/words.ts'
 import type { Fold, Gap, Schedule } from './schedule.ts'
 import { type Sentence, scheduleToSentence, sentenceToSchedule } from './sentence.ts'
 

@@ -53,7 +53,9 @@ export function sentenceToSchedule(sentence: Sentence, timezone: string): Schedu
     case 'weekday':
       return cron(`${clock(sentence.time)} * * 1-5`)
     case 'week':
-      return cron(`${clock(sentence.time)} * * ${[...new Set(sentence.weekdays)].sort().join(',') || '1'}`)
+      return cron(
+        `${clock(sentence.time)} * * ${[...new Set(sentence.weekdays)].sort((a, b) => a - b).join(',') || '1'}`,
+      )
     case 'month':
       return cron(`${clock(sentence.time)} ${sentence.monthDay === 'last' ? 'L' : sentence.monthDay} * *`)
   }
@@ -136,5 +138,5 @@ function weekdayList(field: string): number[] | undefined {
     return named >= 0 ? named : plainNumber(part, 0, 7)
   })
   if (days.some((day) => day === undefined)) return undefined
-  return [...new Set(days.map((day) => (day ?? 0) % 7))].sort()
+  return [...new Set(days.map((day) => (day ?? 0) % 7))].sort((a, b) => a - b)
 }

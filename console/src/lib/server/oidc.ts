@@ -1,5 +1,5 @@
-import { CONSOLE_URL, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_ISSUER, SESSION_KEY } from '$app/env/private'
 import * as client from 'openid-client'
+import { CONSOLE_URL, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_ISSUER, SESSION_KEY } from '$app/env/private'
 import { Sealer } from './seal.ts'
 
 /** What one sign-in needs to remember between leaving for the identity provider and coming back. */

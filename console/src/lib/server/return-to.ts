@@ -3,7 +3,7 @@
  * drop TAB, CR and LF inside a URL, so all of those are refused before parsing, and `//` is refused after it too.
  */
 export function safeReturnTo(value: string | null | undefined, origin: string): string {
-  if (!value || !value.startsWith('/')) return '/'
+  if (!value?.startsWith('/')) return '/'
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not pass
   if (/[\u0000-\u0020\\\u007f]/.test(value)) return '/'
   if (!URL.canParse(value, origin)) return '/'

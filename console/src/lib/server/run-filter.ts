@@ -1,6 +1,6 @@
 import type { RunSource } from '@meridian/sdk'
-import { type RunStatus, runStatuses } from '#lib/draw/outcome.ts'
 import { readRange } from '#lib/draw/histogram.ts'
+import { type RunStatus, runStatuses } from '#lib/draw/outcome.ts'
 import { listParam } from '#lib/url.ts'
 
 const sources: readonly RunSource[] = ['api', 'schedule', 'manual', 'replay']

@@ -1,7 +1,7 @@
-import { API_URL } from '$app/env/private'
 import { Meridian, MeridianProblem } from '@meridian/sdk'
 import { type Me, meOf } from '#lib/me.ts'
 import type { ProblemView } from '#lib/problem.ts'
+import { API_URL } from '$app/env/private'
 import type { Session } from './session.ts'
 
 /** The API as one person may use it; in a project once one is named. */

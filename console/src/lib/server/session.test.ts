@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Sealer } from './seal.ts'
-import { fileStore } from './session-store.ts'
 import { type Session, Sessions } from './session.ts'
+import { fileStore } from './session-store.ts'
 
 const sealer = new Sealer('a secret of at least thirty-two characters', 'session')
 const soon = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString()

@@ -1,9 +1,9 @@
-import { REDIS_URL, SESSION_DIR, SESSION_KEY } from '$app/env/private'
 import { building } from '$app/env'
+import { REDIS_URL, SESSION_DIR, SESSION_KEY } from '$app/env/private'
 import { log } from './log.ts'
 import { Sealer } from './seal.ts'
-import { fileStore, redisStore, type SessionStore } from './session-store.ts'
 import { Sessions } from './session.ts'
+import { fileStore, redisStore, type SessionStore } from './session-store.ts'
 
 function chooseStore(): SessionStore {
   if (REDIS_URL) return redisStore(REDIS_URL, (error) => log.warn({ err: error }, 'the session store does not answer'))
