@@ -83,9 +83,11 @@ const behaviours: [string, Behaviour, Ending][] = [
 
 test.each(behaviours)('a target that %s', async (_what, onRequest, expected) => {
   const { port } = await listenRaw(onRequest)
-  const outcome = await performHttp(openDoor(), attemptOf(`http://127.0.0.1:${port}/`, { timeoutMs }), keeping)
+  // Only who is to run into the limit gets a short one: on a busy machine the others would too.
+  const limitMs = 'errorClass' in expected && expected.errorClass === 'timeout' ? timeoutMs : 10_000
+  const outcome = await performHttp(openDoor(), attemptOf(`http://127.0.0.1:${port}/`, { timeoutMs: limitMs }), keeping)
   expect(outcome).toMatchObject(expected)
-  expect(outcome.durationMs).toBeLessThan(timeoutMs + 1_000)
+  expect(outcome.durationMs).toBeLessThan(limitMs + 1_000)
 })
 
 test('a target that does not read a long body', async () => {
