@@ -40,7 +40,8 @@ export const isChord = (event: KeyboardEvent): boolean => event.ctrlKey || event
 export function moveRow(list: ParentNode, key: string): boolean {
   if (key !== 'j' && key !== 'k') return false
   const rows = [...list.querySelectorAll<HTMLElement>('[data-row]')].filter((row) => row.offsetParent !== null)
-  const at = rows.findIndex((row) => row === document.activeElement)
+  const active = document.activeElement
+  const at = active instanceof HTMLElement ? rows.indexOf(active) : -1
   const next = rows[at < 0 ? 0 : Math.min(Math.max(at + (key === 'j' ? 1 : -1), 0), rows.length - 1)]
   next?.focus()
   next?.scrollIntoView({ block: 'nearest' })

@@ -37,5 +37,5 @@ export async function submit(action: string, fields: Fields = {}): Promise<Recor
 }
 
 /** A problem in one line. */
-export const problemText = (problem: ProblemView | undefined): string =>
+const problemText = (problem: ProblemView | undefined): string =>
   problem ? [problem.title, problem.detail].filter(Boolean).join('. ') : 'It was refused.'

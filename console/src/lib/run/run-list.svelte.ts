@@ -1,4 +1,5 @@
 import type { Run } from '@meridian/sdk'
+import { untrack } from 'svelte'
 import { mergeRows } from './merge.ts'
 
 interface FirstPage {
@@ -27,13 +28,16 @@ export class RunList {
     let asked: string | undefined
     $effect.pre(() => {
       const { runs } = first()
-      if (question() === asked) this.#known = mergeRows(runs, this.#known, false)
-      else {
-        asked = question()
-        this.#known = runs
-        this.#names = {}
-        this.#cursor = undefined
-      }
+      const now = question()
+      untrack(() => {
+        if (now === asked) this.#known = mergeRows(runs, this.#known, false)
+        else {
+          asked = now
+          this.#known = runs
+          this.#names = {}
+          this.#cursor = undefined
+        }
+      })
     })
   }
 

@@ -1,5 +1,5 @@
-import { CONSOLE_URL } from '$app/env/private'
 import { safeReturnTo } from '#lib/server/return-to.ts'
+import { CONSOLE_URL } from '$app/env/private'
 import type { PageServerLoad } from './$types'
 
 const problems: Record<string, string> = {

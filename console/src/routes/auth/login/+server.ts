@@ -1,9 +1,9 @@
 import { redirect } from '@sveltejs/kit'
-import { CONSOLE_URL } from '$app/env/private'
 import { log } from '#lib/server/log.ts'
 import { attemptCookie, attemptSeconds, beginSignIn } from '#lib/server/oidc.ts'
 import { safeReturnTo } from '#lib/server/return-to.ts'
 import { cookieBase } from '#lib/server/security.ts'
+import { CONSOLE_URL } from '$app/env/private'
 import type { RequestHandler } from './$types'
 
 /** Leaves for the identity provider, and remembers in a sealed cookie that this browser began. */

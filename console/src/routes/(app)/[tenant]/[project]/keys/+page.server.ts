@@ -1,7 +1,7 @@
-import { API_URL } from '$app/env/private'
 import { type Scope, scopes } from '#lib/access.ts'
 import { act, textOf } from '#lib/server/act.ts'
 import { opened } from '#lib/server/open.ts'
+import { API_URL } from '$app/env/private'
 import type { Actions, PageServerLoad } from './$types'
 
 const day = 86_400_000

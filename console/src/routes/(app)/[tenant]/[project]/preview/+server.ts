@@ -1,6 +1,6 @@
 import { type Meridian, MeridianProblem, type Schedule } from '@meridian/sdk'
-import { opened } from '#lib/server/open.ts'
 import type { PreviewAnswer } from '#lib/schedule/preview.svelte.ts'
+import { opened } from '#lib/server/open.ts'
 import type { RequestHandler } from './$types'
 
 const count = 10

@@ -1,6 +1,6 @@
 import { MeridianProblem } from '@meridian/sdk'
-import { opened } from '#lib/server/open.ts'
 import type { SearchHit } from '#lib/search.ts'
+import { opened } from '#lib/server/open.ts'
 import type { RequestHandler } from './$types'
 
 const idPattern = /^(run|job)_[0-9a-z]{26}$/

@@ -1,7 +1,7 @@
+import type { NewJob } from '@meridian/sdk'
 import { redirect } from '@sveltejs/kit'
 import { act, jsonOf } from '#lib/server/act.ts'
 import { opened } from '#lib/server/open.ts'
-import type { NewJob } from '@meridian/sdk'
 import type { Actions, PageServerLoad } from './$types'
 
 export const load: PageServerLoad = async ({ locals }) => {

@@ -1,10 +1,10 @@
 import { MeridianProblem } from '@meridian/sdk'
 import { redirect } from '@sveltejs/kit'
 import { isOpen } from '#lib/draw/outcome.ts'
+import type { Tab } from '#lib/run/tab.ts'
 import { act, textOf } from '#lib/server/act.ts'
 import { opened } from '#lib/server/open.ts'
 import { toView } from '#lib/server/sdk.ts'
-import type { Tab } from '#lib/run/tab.ts'
 import type { Actions, PageServerLoad } from './$types'
 
 export const load: PageServerLoad = async ({ locals, params, depends }) => {
