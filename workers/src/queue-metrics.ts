@@ -37,7 +37,7 @@ export function observeQueues({ meter }: Metrics, engine: Pool, poolId: number):
 async function readDepths(engine: Pool, poolId: number): Promise<[string, number][]> {
   const rows = await runNamed<[number, number, number, number]>(
     engine,
-    'queue_depths',
+    'pool_depths',
     `select (select count(*)::int from (select 1 from due where pool = $1 limit ${countMax}) x),
       (select count(*)::int from (select 1 from ready where pool = $1 limit ${countMax}) x),
       (select count(*)::int from held where pool = $1 and state = 2), (select count(*)::int from held where pool = $1 and state = 3)`,
