@@ -51,9 +51,11 @@ export function bruteForce(
     .map((at) => new Temporal.Instant(at).toString())
 }
 
-const realTime: ClockRule = { gap: 'skip', fold: 'both' }
+/** Every time that exists, as often as it exists. */
+export const realTime: ClockRule = { gap: 'skip', fold: 'both' }
 
-function toInstants(wall: Temporal.PlainDateTime, timezone: string, { gap, fold }: ClockRule): bigint[] {
+/** The instants of one wall-clock time under a rule, by asking Temporal. */
+export function toInstants(wall: Temporal.PlainDateTime, timezone: string, { gap, fold }: ClockRule): bigint[] {
   const earlier = wall.toZonedDateTime(timezone, { disambiguation: 'earlier' })
   const later = wall.toZonedDateTime(timezone, { disambiguation: 'later' })
   if (exists(wall, earlier)) {

@@ -33,8 +33,14 @@ export function occurrenceNotes(hit: Hit, zone: Zone, fallback: ClockRule): stri
   return notes
 }
 
+/** What to know about an interval of whole days in exact time. */
+export function exactTimeWarning(zone: Zone): string {
+  return `The interval is exact time: after a clock change in ${zone.id} it runs at another time of day.`
+}
+
 /** One sentence for each clock change in (after, until] that touches a time of the rule. */
 export function clockChangeWarnings(zoned: ZonedRule, afterMs: number, untilMs: number): string[] {
+  if (zoned.isHourly) return []
   const warnings: string[] = []
   let before = zoned.zone.spanAt(afterMs)
   while (before.until <= untilMs) {

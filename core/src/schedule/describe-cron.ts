@@ -1,9 +1,7 @@
 import { type CronExpression, valuesOf } from './cron.ts'
 import { expandRange, type FieldName, fieldRules, isFree } from './cron-field.ts'
+import { monthWords, weekdayWords } from './names.ts'
 import { listWords, ordinal, spanWords, timeWords } from './words.ts'
-
-const months = 'January February March April May June July August September October November December'.split(' ')
-const weekdays = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
 
 /** More times of day than this are told as a pattern instead of one by one. */
 const listedMax = 4
@@ -77,10 +75,10 @@ function counted(cron: CronExpression, name: FieldName): string {
 
 function dayWords(cron: CronExpression): string {
   const { dayOfMonth, month, dayOfWeek } = cron.fields
-  const named = spanWords(valuesOf(cron, 'month'), (value) => months[value - 1] ?? '')
+  const named = spanWords(valuesOf(cron, 'month'), monthWords)
   const [inMonths, ofMonths] = isFree(month) ? ['', ' of every month'] : [` in ${named}`, ` of ${named}`]
   const dates = isFree(dayOfMonth) ? '' : `on ${dateWords(cron)}${ofMonths}`
-  const days = isFree(dayOfWeek) ? '' : `on ${weekdayWords(cron)}`
+  const days = isFree(dayOfWeek) ? '' : `on ${weekdaysWords(cron)}`
   if (dates !== '' && days !== '')
     return cron.days === 'both' ? `${dates}, only when that is ${days.slice(3)}` : `${dates} or ${days}${inMonths}`
   if (days !== '') return `${days}${inMonths}`
@@ -97,15 +95,15 @@ function dateWords(cron: CronExpression): string {
   return listWords(plain === '' ? special : [plain, ...special])
 }
 
-function weekdayWords(cron: CronExpression): string {
+function weekdaysWords(cron: CronExpression): string {
   const special = cron.fields.dayOfWeek.items.flatMap((item) => {
     if (item.kind !== 'nth') return []
     const place = item.nth === 'last' ? 'last' : ordinal(item.nth)
-    return expandRange(item, fieldRules.dayOfWeek).map((day) => `the ${place} ${weekdays[day]} of the month`)
+    return expandRange(item, fieldRules.dayOfWeek).map((day) => `the ${place} ${weekdayWords(day)} of the month`)
   })
   const days = valuesOf(cron, 'dayOfWeek')
   // Monday first, so that a weekend is one run of days and not both ends of the list.
   const fromMonday = days.map((day) => (day + 6) % 7).sort((a, b) => a - b)
-  const plain = days.length === 7 ? 'any day' : spanWords(fromMonday, (day) => weekdays[(day + 1) % 7] ?? '')
+  const plain = days.length === 7 ? 'any day' : spanWords(fromMonday, (day) => weekdayWords((day + 1) % 7))
   return listWords(plain === '' ? special : [plain, ...special])
 }

@@ -76,12 +76,23 @@ describe('plain words', () => {
     expect(describeSchedule(schedule)).toBe(words)
   })
 
+  test('bounds come last', () => {
+    const bounds = { startAt: '2026-01-01T08:00Z', endAt: '2026-06-01T08:00Z' }
+    expect(describeSchedule(cronIn('25 6 * * *', 'Europe/London', bounds))).toBe(
+      'At 06:25 every day, Europe/London, not before 2026-01-01 08:00, Europe/London, until 2026-06-01 09:00, Europe/London',
+    )
+    expect(describeSchedule({ type: 'every', every: 'PT1H', startAt: '2026-01-01T08:00Z' })).toBe(
+      'Every 1 hour, counted from 2026-01-01 08:00, UTC, not before 2026-01-01 08:00, UTC',
+    )
+  })
+
   test.each<Schedule>([
     cronIn('nonsense', 'Mars/Phobos'),
+    { type: 'rrule', rrule: 'nonsense', timezone: 'UTC' },
     { type: 'every', every: 'often' },
     { type: 'at', at: 'tomorrow' },
   ])('what was never parsed is shown as it is: %j', (schedule) => {
-    expect(describeSchedule(schedule)).toMatch(/nonsense, Mars\/Phobos|often|tomorrow/)
+    expect(describeSchedule(schedule)).toMatch(/nonsense, (Mars\/Phobos|UTC)|often|tomorrow/)
   })
 })
 

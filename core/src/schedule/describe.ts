@@ -1,13 +1,20 @@
 import { parseTime } from './at.ts'
 import { parseCron } from './cron.ts'
 import { describeCron } from './describe-cron.ts'
+import { describeSet } from './describe-rrule.ts'
 import { parseEvery } from './every.ts'
-import type { Schedule } from './schedule.ts'
+import { toWall } from './recurrence.ts'
+import { parseSet } from './rrule-set.ts'
+import type { RruleSchedule, Schedule } from './schedule.ts'
 import { dateWords, stepWords, timeWords } from './words.ts'
 import { nativeZones } from './zone.ts'
 
 /** Any schedule in plain words: `At 06:25 every day, Europe/London`. */
 export function describeSchedule(schedule: Schedule): string {
+  return describeTiming(schedule) + boundWords(schedule)
+}
+
+function describeTiming(schedule: Schedule): string {
   switch (schedule.type) {
     case 'cron': {
       const parsed = parseCron(schedule.cron)
@@ -15,13 +22,33 @@ export function describeSchedule(schedule: Schedule): string {
     }
     case 'every': {
       const parsed = parseEvery(schedule.every)
-      const start =
-        schedule.anchor === undefined ? 'the creation of the job' : momentWords(schedule.anchor, schedule.timezone)
+      const anchor = schedule.anchor ?? schedule.startAt
+      const start = anchor === undefined ? 'the creation of the job' : momentWords(anchor, schedule.timezone)
       return `Every ${parsed.ok ? stepWords(parsed.step) : schedule.every}, counted from ${start}`
     }
+    case 'rrule':
+      return describeRrule(schedule)
     case 'at':
       return `Once, at ${momentWords(schedule.at, schedule.timezone)}`
   }
+}
+
+function describeRrule(schedule: RruleSchedule): string {
+  const { set, problems } = parseSet(schedule)
+  const zone = nativeZones.find(schedule.timezone)
+  if (problems.length > 0 || !zone) return `${String(schedule.rrule)}, ${zoneWords(schedule.timezone)}`
+  const dtstart = set.dtstart ?? (schedule.startAt === undefined ? undefined : parseTime(schedule.startAt))
+  const start = dtstart && toWall(dtstart, zone)
+  const words = describeSet(set, start)
+  const from = start === undefined ? 'the creation of the job' : `${dateWords(start)} ${timeWords(start)}`
+  return `${words}${set.rules.length > 0 ? `, counted from ${from}` : ''}, ${zoneWords(schedule.timezone)}`
+}
+
+function boundWords(schedule: Schedule): string {
+  if (schedule.type === 'at') return ''
+  const { startAt, endAt, timezone } = schedule
+  const from = startAt === undefined ? '' : `, not before ${momentWords(startAt, timezone)}`
+  return endAt === undefined ? from : `${from}, until ${momentWords(endAt, timezone)}`
 }
 
 function zoneWords(id: string | undefined): string {

@@ -11,8 +11,8 @@ function answersUnder(tz: string): { offsetMinutes: number; answers: string[][] 
   const program = `
     const { fieldCases } = await import('${import.meta.resolve('./field-cases.ts')}')
     const { nextOccurrences } = await import('${import.meta.resolve('./occurrences.ts')}')
-    const answers = fieldCases.map(({ cron, timezone, gap, fold, after, expected }) =>
-      nextOccurrences({ type: 'cron', cron, timezone, gap, fold }, Temporal.Instant.from(after), expected.length)
+    const answers = fieldCases.map(({ schedule, after, expected }) =>
+      nextOccurrences(schedule, Temporal.Instant.from(after), schedule.type === 'rrule' ? 100 : expected.length)
         .map((occurrence) => occurrence.nominalAt.toString()))
     console.log(JSON.stringify({ offsetMinutes: new Date(2026, 6, 1).getTimezoneOffset(), answers }))`
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
@@ -27,6 +27,7 @@ describe.each([
   ['UTC', 0],
   ['Australia/Sydney', -600],
   ['America/New_York', 240],
+  ['Europe/Chisinau', -180],
 ])('with the process in %s', (tz, offsetMinutes) => {
   const under = answersUnder(tz)
 
@@ -35,10 +36,14 @@ describe.each([
   })
 
   test.each(
-    fieldCases.map((fieldCase, index) => ({ ...fieldCase, index, rule: fieldCase.gap ?? fieldCase.fold ?? '' })),
-  )('$id $source: $cron $timezone $rule ($why)', ({ expected, index }) => {
+    fieldCases.map((fieldCase, index) => ({ ...fieldCase, index, asked: Object.values(fieldCase.schedule).join(' ') })),
+  )('$id $source: $asked ($why)', ({ expected, index }) => {
     expect(under.answers[index]).toEqual(expected)
   })
+})
+
+test('every case is a schedule that is accepted', () => {
+  for (const { schedule } of fieldCases) expect(parseSchedule(schedule)).toMatchObject({ ok: true })
 })
 
 describe('cases in other words', () => {

@@ -1,18 +1,45 @@
-import type { FoldRule, GapRule } from './zone.ts'
+import type { Schedule } from './schedule.ts'
 
 /** A public bug report about another scheduler, with the instants that a correct one gives. */
 export interface FieldCase {
   readonly id: string
   readonly source: string
   readonly why: string
-  readonly cron: string
-  readonly timezone: string
-  readonly gap?: GapRule
-  readonly fold?: FoldRule
+  readonly schedule: Schedule
   /** Exclusive. */
   readonly after: string
   readonly expected: readonly string[]
 }
+
+const rules: readonly FieldCase[] = [
+  {
+    id: 'O-32',
+    source: 'jkbrzt/rrule#295',
+    why: 'the result depended on the time zone of the process',
+    schedule: { type: 'rrule', rrule: 'FREQ=DAILY;COUNT=5', dtstart: '2018-10-27T00:00', timezone: 'Australia/Eucla' },
+    after: '2018-10-20T00:00:00Z',
+    expected: [
+      '2018-10-26T15:15:00Z',
+      '2018-10-27T15:15:00Z',
+      '2018-10-28T15:15:00Z',
+      '2018-10-29T15:15:00Z',
+      '2018-10-30T15:15:00Z',
+    ],
+  },
+  {
+    id: 'O-33',
+    source: 'jkbrzt/rrule#556',
+    why: 'gave Sunday, Tuesday, Wednesday',
+    schedule: {
+      type: 'rrule',
+      rrule: 'FREQ=WEEKLY;BYDAY=MO,WE,TH;COUNT=3',
+      dtstart: '2022-09-25T01:00',
+      timezone: 'America/Denver',
+    },
+    after: '2022-09-01T00:00:00Z',
+    expected: ['2022-09-26T07:00:00Z', '2022-09-28T07:00:00Z', '2022-09-29T07:00:00Z'],
+  },
+]
 
 // id | source | expression | zone | rule | after | expected | why
 const table = `
@@ -63,7 +90,7 @@ O-57  | maennchen/crontab#132             | 0 9 * * mon#5            | UTC      
 O-58  | harrisiirak/cron-parser#107       | 0 30 0 * * SAT,SUN       | UTC                 | default   | 2017-09-23T11:00:00Z | 2017-09-24T00:30:00Z 2017-09-30T00:30:00Z | list skipped the next day
 `
 
-export const fieldCases: readonly FieldCase[] = table
+const crons: readonly FieldCase[] = table
   .trim()
   .split('\n')
   .map((row) => {
@@ -72,5 +99,9 @@ export const fieldCases: readonly FieldCase[] = table
       .map((cell) => cell.trim())
     const [name = '', value = ''] = rule.split(' ')
     const choice = name === 'default' ? {} : { [name]: value }
-    return { id, source, why, cron, timezone, ...choice, after, expected: expected.split(' ') }
+    const schedule = { type: 'cron', cron, timezone, ...choice } as const
+    return { id, source, why, schedule, after, expected: expected.split(' ') }
   })
+
+/** All of them; the instants of a schedule that ends are all there are. */
+export const fieldCases: readonly FieldCase[] = [...crons, ...rules]

@@ -12,7 +12,8 @@ export interface SchedulePreview {
 
 /** The next `count` occurrences after an instant, as a job created at that instant would have them. */
 export function previewSchedule(schedule: Schedule, after: Temporal.Instant, count: number): SchedulePreview {
-  const compiled = compileSchedule(anchorSchedule(schedule, after))
+  const anchored = anchorSchedule(schedule, after)
+  const compiled = compileSchedule(anchored)
   return {
     occurrences: nextOccurrences(compiled, after, count).map((occurrence) => ({
       nominalAt: toWire(occurrence.nominalAt),
@@ -22,7 +23,7 @@ export function previewSchedule(schedule: Schedule, after: Temporal.Instant, cou
       notes: [...occurrence.notes],
     })),
     description: describeSchedule(schedule),
-    warnings: scheduleWarnings(compiled, after),
+    warnings: scheduleWarnings(compiled, after, anchored !== schedule),
   }
 }
 

@@ -45,7 +45,7 @@ describe('what is refused, with a pointer', () => {
   test.each<[string, unknown, string, RegExp]>([
     ['no object', 5, '', /object/],
     ['no type', { cron: '* * * * *' }, '/type', /cron.*every.*at/],
-    ['a type to come', { type: 'rrule', rrule: 'FREQ=DAILY' }, '/type', /cron.*every.*at/],
+    ['an unknown type', { type: 'sometimes' }, '/type', /cron.*every.*rrule.*at/],
     ['no time zone', { type: 'cron', cron: '* * * * *' }, '/timezone', /string/],
     ['an empty time zone', { type: 'cron', cron: '* * * * *', timezone: '' }, '/timezone', /Europe\/London/],
     ['an unknown time zone', { type: 'cron', cron: '* * * * *', timezone: 'Mars/Phobos' }, '/timezone', /IANA/],

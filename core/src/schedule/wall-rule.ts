@@ -10,6 +10,8 @@ export interface ZonedRule {
   readonly rule: WallRule
   readonly zone: Zone
   readonly clock: ClockRule
+  /** It runs in every hour, through clock changes too, so nobody notices them. */
+  readonly isHourly?: boolean
 }
 
 /** An instant, and the wall-clock time that asked for it (another than its own only in a gap). */

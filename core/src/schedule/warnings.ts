@@ -1,16 +1,20 @@
 import { dateOf, dayMs, dayOfWall, daysInMonth } from './civil.ts'
-import { clockChangeWarnings } from './clock-changes.ts'
+import { clockChangeWarnings, exactTimeWarning } from './clock-changes.ts'
+import type { CompiledSchedule } from './compile.ts'
 import { type CronExpression, parseCron, valuesOf } from './cron.ts'
 import { type FieldName, fieldRules, isFree } from './cron-field.ts'
 import { parseEvery } from './every.ts'
-import type { CompiledSchedule } from './occurrences.ts'
 import type { CronSchedule, EverySchedule } from './schedule.ts'
+import { rruleWarnings } from './warnings-rrule.ts'
 import { spanWords } from './words.ts'
 
 const yearMs = 366 * dayMs
 
-/** What may surprise the person who wrote the schedule, looking a year ahead of `after`. */
-export function scheduleWarnings(compiled: CompiledSchedule, after: Temporal.Instant): string[] {
+/**
+ * What may surprise the person who wrote the schedule, looking a year ahead of `after`; `isAnchored` when it got its
+ * start from there.
+ */
+export function scheduleWarnings(compiled: CompiledSchedule, after: Temporal.Instant, isAnchored = false): string[] {
   const afterMs = after.epochMilliseconds
   const { schedule } = compiled
   if (compiled.next(afterMs) === undefined)
@@ -20,6 +24,8 @@ export function scheduleWarnings(compiled: CompiledSchedule, after: Temporal.Ins
       return cronWarnings(compiled, schedule, afterMs)
     case 'every':
       return everyWarnings(compiled, schedule, afterMs)
+    case 'rrule':
+      return rruleWarnings(compiled, schedule, { afterMs, isAnchored })
     case 'at':
       return []
   }
@@ -32,7 +38,7 @@ function everyWarnings({ rules: [zoned], zone }: CompiledSchedule, schedule: Eve
   if (step.kind === 'exact') {
     const clockChanges = zone.spanAt(afterMs).until < afterMs + yearMs
     if (step.everyMs % dayMs !== 0 || !clockChanges) return []
-    return [`The interval is exact time: after a clock change in ${zone.id} it runs at another time of day.`]
+    return [exactTimeWarning(zone)]
   }
   if (!zoned) return []
   const { day, month } = dateOf(dayOfWall(zoned.rule.next(-Infinity)))
@@ -52,9 +58,7 @@ function cronWarnings({ rules: [zoned] }: CompiledSchedule, schedule: CronSchedu
   const warnings = [...dayWarnings(cron), ...stepWarnings(cron)]
   if (cron.followsRealTime && (schedule.gap ?? schedule.fold) !== undefined)
     warnings.push('`gap` and `fold` have no effect: the minute or hour field starts with `*`, so it follows real time.')
-  // What runs in every hour follows the clock through its changes without anybody noticing.
-  const runsEveryHour = cron.followsRealTime && isFree(cron.fields.hour)
-  return runsEveryHour ? warnings : [...warnings, ...clockChangeWarnings(zoned, afterMs, afterMs + yearMs)]
+  return [...warnings, ...clockChangeWarnings(zoned, afterMs, afterMs + yearMs)]
 }
 
 function dayWarnings(cron: CronExpression): string[] {

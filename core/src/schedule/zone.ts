@@ -113,6 +113,9 @@ function nativeSpan(id: string, epochMs: number): Span {
   }
 }
 
+// Enough for the years 1970 to 2100; what lies further away is asked for rarely.
+const spansMax = 300
+
 function nativeZone(id: string): Zone {
   const spans: Span[] = []
   const has = (span: Span, epochMs: number): boolean => span.from <= epochMs && epochMs < span.until
@@ -122,7 +125,7 @@ function nativeZone(id: string): Zone {
       const known = spans.findLast((span) => has(span, epochMs))
       if (known) return known
       const span = nativeSpan(id, epochMs)
-      spans.push(span)
+      if (spans.push(span) > spansMax) spans.shift()
       return span
     },
   }

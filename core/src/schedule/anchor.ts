@@ -1,0 +1,39 @@
+import { parseSet } from './rrule-set.ts'
+import type { RecurrenceRule } from './rrule-text.ts'
+import type { RruleSchedule, Schedule } from './schedule.ts'
+import { nativeZones } from './zone.ts'
+
+/**
+ * A schedule as it is kept: what has no start of its own counts from its `startAt`, or from `at`, the instant its job
+ * was created. An `every` without anchor has its first run one interval later, an `rrule` without DTSTART starts with
+ * the next whole minute (hour, when its rules name hours but no minutes). Others are unchanged.
+ */
+export function anchorSchedule(schedule: Schedule, at: Temporal.Instant): Schedule {
+  switch (schedule.type) {
+    case 'every':
+      return schedule.anchor === undefined ? { ...schedule, anchor: schedule.startAt ?? toText(at) } : schedule
+    case 'rrule':
+      return anchorRrule(schedule, at)
+    default:
+      return schedule
+  }
+}
+
+const toText = (at: Temporal.Instant): string => at.toString({ fractionalSecondDigits: 3 })
+
+function anchorRrule(schedule: RruleSchedule, at: Temporal.Instant): RruleSchedule {
+  const { set } = parseSet(schedule)
+  if (set.dtstart !== undefined || set.rules.length === 0) return schedule
+  if (schedule.startAt !== undefined) return { ...schedule, dtstart: schedule.startAt }
+  const unitMs = Math.min(...set.rules.map(startUnitMs))
+  const offset = nativeZones.find(schedule.timezone)?.spanAt(at.epochMilliseconds).offset ?? 0
+  const wall = (Math.floor((at.epochMilliseconds + offset) / unitMs) + 1) * unitMs
+  return { ...schedule, dtstart: toText(Temporal.Instant.fromEpochMilliseconds(wall - offset)) }
+}
+
+/** The coarsest start that takes no time from a rule and leaves what it does not say at zero. */
+function startUnitMs({ frequency, by }: RecurrenceRule): number {
+  if (frequency === 'SECONDLY' || by.BYSECOND.length > 0) return 1_000
+  if (frequency === 'MINUTELY' || by.BYMINUTE.length > 0 || by.BYHOUR.length === 0) return 60_000
+  return 3_600_000
+}
