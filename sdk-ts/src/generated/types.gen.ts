@@ -802,6 +802,14 @@ export type Schedule = {
      * A time that a clock change repeats: the first (default), the second, or both
      */
     fold?: 'first' | 'second' | 'both';
+    /**
+     * Nothing runs before it: an instant, or a wall-clock time in the time zone
+     */
+    startAt?: string;
+    /**
+     * Nothing runs after it; what is due at this very instant does
+     */
+    endAt?: string;
 } | {
     type: 'every';
     /**
@@ -809,7 +817,7 @@ export type Schedule = {
      */
     every: string;
     /**
-     * Counted from here (default: when the job was created)
+     * Counted from here (default: `startAt`, or when the job was created)
      */
     anchor?: string;
     /**
@@ -824,6 +832,52 @@ export type Schedule = {
      * A time that a clock change repeats: the first (default), the second, or both
      */
     fold?: 'first' | 'second' | 'both';
+    /**
+     * Nothing runs before it: an instant, or a wall-clock time in the time zone
+     */
+    startAt?: string;
+    /**
+     * Nothing runs after it; what is due at this very instant does
+     */
+    endAt?: string;
+} | {
+    type: 'rrule';
+    /**
+     * RRULE of RFC 5545, several of them, or a block of iCalendar lines (DTSTART, RRULE, RDATE, EXDATE)
+     */
+    rrule: string | Array<string>;
+    /**
+     * IANA time zone name
+     */
+    timezone: string;
+    /**
+     * Where intervals count from, and the time of day (default: `startAt`, or when the job was created)
+     */
+    dtstart?: string;
+    /**
+     * Times that are added
+     */
+    rdate?: Array<string>;
+    /**
+     * Times, or whole dates, that are left out
+     */
+    exdate?: Array<string>;
+    /**
+     * A time that a clock change leaves out: skip (default), next valid instant, or shift
+     */
+    gap?: 'next' | 'skip' | 'shift';
+    /**
+     * A time that a clock change repeats: the first (default), the second, or both
+     */
+    fold?: 'first' | 'second' | 'both';
+    /**
+     * Nothing runs before it: an instant, or a wall-clock time in the time zone
+     */
+    startAt?: string;
+    /**
+     * Nothing runs after it; what is due at this very instant does
+     */
+    endAt?: string;
 } | {
     type: 'at';
     /**
