@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-const folder = new URL('../../migrations/', import.meta.url)
+const migrations = new URL('../../migrations/', import.meta.url)
 
 export interface MigrationResult {
   applied: string[]
@@ -13,14 +14,15 @@ export interface MigrationResult {
  * first line is `-- no transaction` runs statement by statement. Safe to call from several processes at once.
  * Throws when a file that was applied has been edited since.
  * @param ownerUrl a login that may create tables, roles and functions
+ * @param folder where the files are: the product's own, when absent
  */
-export async function migrate(ownerUrl: string): Promise<MigrationResult> {
+export async function migrate(ownerUrl: string, folder: URL = migrations): Promise<MigrationResult> {
   const client = new pg.Client({ connectionString: ownerUrl })
   await client.connect()
   try {
     // The database's own limit is for requests; an index on a large table takes what it takes.
     await client.query('set statement_timeout = 0')
-    await client.query("select pg_advisory_lock(hashtext('meridian-migrations'))")
+    await takeTurn(client)
     await client.query(
       'create table if not exists schema_migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
     )
@@ -43,6 +45,14 @@ export async function migrate(ownerUrl: string): Promise<MigrationResult> {
   } finally {
     await client.end()
   }
+}
+
+const turnMs = 100
+
+/** Waits without a statement under way: an index that is built concurrently waits for all of those. */
+async function takeTurn(client: pg.Client): Promise<void> {
+  const ask = "select pg_try_advisory_lock(hashtext('meridian-migrations')) as mine"
+  while (!(await client.query<{ mine: boolean }>(ask)).rows[0]?.mine) await sleep(turnMs)
 }
 
 async function apply(client: pg.Client, name: string, text: string, checksum: string): Promise<void> {

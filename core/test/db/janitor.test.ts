@@ -8,7 +8,7 @@ import {
   forgetFarInputs,
   forgetIdempotencyKeys,
 } from '../../src/db/janitor.ts'
-import { announceExecutor, readCapacity } from '../../src/run/admit.ts'
+import { announceExecutor, readCapacity, retireExecutor } from '../../src/run/admit.ts'
 import { cancelRun } from '../../src/run/cancel.ts'
 import { getRun, getRunRequest } from '../../src/run/get.ts'
 import { unknownId } from '../../src/testing/job-samples.ts'
@@ -182,5 +182,7 @@ describe('what has no partitions of its own', () => {
     expect(await readCapacity(stage.db.engine, 1)).toMatchObject({ executors: 1, slots: 5 })
     await forgetExecutors(stage.db.engine)
     expect(await stage.value('select array_agg(id::text) as value from executors')).toEqual([live])
+    await retireExecutor(stage.db.engine, live)
+    expect(await readCapacity(stage.db.engine, 1)).toEqual({ executors: 0, slots: 0, finishedPerSecond: 0 })
   })
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import type { StoredEvent } from '../../src/event/event.ts'
+import { eventTypes, type StoredEvent } from '../../src/event/event.ts'
 import { readEvents, startPosition } from '../../src/event/read.ts'
 import { advanceRelay, readRelayPosition } from '../../src/event/relay.ts'
 import { createJob } from '../../src/job/create.ts'
@@ -148,6 +148,24 @@ describe('the relay', () => {
     expect(await successRates(ctx, [job, unknownId()], new Date('2026-03-29T01:00:00Z'))).toEqual(
       new Map([[job, { succeeded: 1, failed: 1 }]]),
     )
+  })
+
+  it('of all facts there are counts only the ends of runs', async () => {
+    const other = await createTenant(stage.db)
+    const events = eventTypes.map(
+      (type): StoredEvent => ({
+        position: '1-1',
+        tenantId: other.tenantId,
+        projectId: other.projectId,
+        type,
+        subject: unknownId(),
+        jobId: null,
+        at: new Date(),
+        data: null,
+      }),
+    )
+    await advanceRelay(engine(), 'every', '0-0', events)
+    expect(await counted(other.tenantId)).toEqual({ 4: 1, 5: 1, 6: 1, 7: 1, 8: 1 })
   })
 
   it('is behind nothing that was written while it read', async () => {
