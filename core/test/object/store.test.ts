@@ -33,7 +33,7 @@ const s3: Server = createServer((socket) => {
   let received = Buffer.alloc(0)
   socket.on('error', () => undefined)
   socket.on('data', (chunk) => {
-    received = Buffer.concat([received, chunk])
+    received = Buffer.concat([received, Buffer.from(chunk)])
     const end = received.indexOf('\r\n\r\n')
     if (end < 0) return
     const head = received.toString('latin1', 0, end)
