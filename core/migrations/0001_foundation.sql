@@ -469,35 +469,31 @@ create function weekly_tables() returns setof text language sql immutable as $f$
   select unnest(array['occurrences', 'inputs', 'runs', 'attempts', 'run_logs', 'events', 'audit_entries'])
 $f$;
 
--- Weeks start on Monday, UTC. Makes this week, the last one, and `ahead` weeks to come, of every weekly table. Rows that
--- came while a week had no partition lie in the default one; they move. A table that is busy for long is left to the
--- next call: whoever waits for it makes everybody else wait.
-create function ensure_partitions(ahead int) returns int
+-- Weeks start on Monday, UTC. Makes this week, the last one, and `ahead` weeks to come, of one weekly table: whoever holds
+-- the lock of one and waits for another makes everybody wait. Attaching lets the table itself be written meanwhile; for
+-- one that is busy for long the next call does it. Rows that came while their week was not there lie in the default
+-- partition; they move.
+create function ensure_partitions(parent text, ahead int) returns int
 language plpgsql security definer set search_path = public, pg_temp set timezone = 'UTC' set lock_timeout = '500ms' as $f$
 declare
-  parent text; key text; week date; name text; made int := 0;
+  key text; week date; name text; others text := parent || '_default'; has_rows boolean; made int := 0;
 begin
-  for parent, key in
-    select t, a.attname from weekly_tables() t join pg_partitioned_table p on p.partrelid = t::regclass
-      join pg_attribute a on a.attrelid = p.partrelid and a.attnum = p.partattrs[0]
-  loop
-    if to_regclass(parent || '_default') is null then
-      execute format('create table %I partition of %I default', parent || '_default', parent);
+  select a.attname into strict key from pg_partitioned_table p join pg_attribute a on a.attrelid = p.partrelid and a.attnum = p.partattrs[0]
+    where p.partrelid = parent::regclass and parent in (select weekly_tables());
+  if to_regclass(others) is null then execute format('create table %I partition of %I default', others, parent); end if;
+  for i in -1..ahead loop
+    week := date_trunc('week', clock_timestamp())::date + 7 * i;
+    name := format('%s_w%s', parent, to_char(week, 'IYYY_IW'));
+    continue when to_regclass(name) is not null;
+    execute format('create table %I (like %I including defaults including constraints)', name, parent);
+    execute format('select exists (select from %I where %I >= %L and %2$I < %4$L)', others, key, week, week + 7) into has_rows;
+    if has_rows then
+      execute format('lock table %I in access exclusive mode', others);
+      execute format('with gone as (delete from %I where %I >= %L and %2$I < %4$L returning *) insert into %5$I select * from gone',
+        others, key, week, week + 7, name);
     end if;
-    for i in -1..ahead loop
-      week := date_trunc('week', clock_timestamp())::date + 7 * i;
-      name := format('%s_w%s', parent, to_char(week, 'IYYY_IW'));
-      continue when to_regclass(name) is not null;
-      begin
-        execute format('create table %I partition of %I for values from (%L) to (%L)', name, parent, week, week + 7);
-      exception when check_violation then
-        execute format('create table %I (like %I including defaults including constraints)', name, parent);
-        execute format('with gone as (delete from %I where %I >= %L and %2$I < %4$L returning *) insert into %5$I select * from gone',
-          parent || '_default', key, week, week + 7, name);
-        execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, week, week + 7);
-      end;
-      made := made + 1;
-    end loop;
+    execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, week, week + 7);
+    made := made + 1;
   end loop;
   return made;
 end $f$;
@@ -514,38 +510,37 @@ begin
   end loop;
 end $f$;
 
--- Drops whole weeks that ended more than `days` ago, by this clock and no other. Inputs of runs that are still open
--- move to inputs_far first; those of runs that were cancelled long before they were due go with their history.
-create function drop_partitions(days int) returns text[]
+-- Drops one week that ended more than `days` ago, by this clock and no other, and returns its name; null when there is
+-- none. Inputs of runs that are still open move to inputs_far first; those of runs that were cancelled long before they
+-- were due go with their history.
+create function drop_partition(days int) returns text
 language plpgsql security definer set search_path = public, pg_temp set timezone = 'UTC' set lock_timeout = '500ms' as $f$
 declare
-  part record; dropped text[] := '{}';
+  part record;
 begin
-  for part in
-    select c.relname, p.relname as parent, to_date(right(c.relname, 7), 'IYYY_IW') as week
+  select c.relname, p.relname as parent, to_date(right(c.relname, 7), 'IYYY_IW') as week into part
     from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
     where p.relname in (select weekly_tables()) and c.relname ~ '_w\d{4}_\d{2}$'
-  loop
-    continue when part.week + 7 > clock_timestamp()::date - days;
-    if part.parent = 'inputs' then
-      with open as (
-        update due set keep_week = '9999-12-31' where keep_week = part.week returning tenant_id, id),
-      open_ready as (
-        update ready set keep_week = '9999-12-31' where keep_week = part.week returning tenant_id, id),
-      open_held as (
-        update held set keep_week = '9999-12-31' where keep_week = part.week returning tenant_id, id),
-      still as (select * from open union all select * from open_ready union all select * from open_held)
-      update inputs i set keep_week = '9999-12-31' from still s
-        where i.keep_week = part.week and i.tenant_id = s.tenant_id and i.id = s.id;
-    elsif part.parent = 'runs' then
-      delete from inputs i using runs r
-        where r.ended_at >= part.week and r.ended_at < part.week + 7 and r.state = 6 and r.due_at > r.ended_at
-          and i.keep_week = '9999-12-31' and i.tenant_id = r.tenant_id and i.project_id = r.project_id and i.id = r.id;
-    end if;
-    execute format('drop table %I', part.relname);
-    dropped := dropped || part.relname;
-  end loop;
-  return dropped;
+      and to_date(right(c.relname, 7), 'IYYY_IW') + 7 <= clock_timestamp()::date - days
+    order by week, c.relname limit 1;
+  if not found then return null; end if;
+  if part.parent = 'inputs' then
+    with open as (
+      update due set keep_week = '9999-12-31' where keep_week = part.week returning tenant_id, id),
+    open_ready as (
+      update ready set keep_week = '9999-12-31' where keep_week = part.week returning tenant_id, id),
+    open_held as (
+      update held set keep_week = '9999-12-31' where keep_week = part.week returning tenant_id, id),
+    still as (select * from open union all select * from open_ready union all select * from open_held)
+    update inputs i set keep_week = '9999-12-31' from still s
+      where i.keep_week = part.week and i.tenant_id = s.tenant_id and i.id = s.id;
+  elsif part.parent = 'runs' then
+    delete from inputs i using runs r
+      where r.ended_at >= part.week and r.ended_at < part.week + 7 and r.state = 6 and r.due_at > r.ended_at
+        and i.keep_week = '9999-12-31' and i.tenant_id = r.tenant_id and i.project_id = r.project_id and i.id = r.id;
+  end if;
+  execute format('drop table %I', part.relname);
+  return part.relname;
 end $f$;
 
 -- Deletes by place, partition by partition, whatever the planner believes about their sizes. Returns how many went.
@@ -563,7 +558,7 @@ begin
   return gone;
 end $f$;
 
-select ensure_partitions(8);
+select ensure_partitions(t, 8) from weekly_tables() t;
 
 -- Row-level security ----------------------------------------------------------------------------------------
 -- The second wall behind the explicit predicates. The app sees the tenant of its transaction and nothing
@@ -611,8 +606,8 @@ grant select, insert, update, delete on executors, due, ready, held, occurrences
 grant insert, update, delete on inputs to meridian_engine;
 grant insert on runs, attempts, run_logs, events, audit_entries, data_keys to meridian_engine;
 grant update on schedules, jobs, audit_entries to meridian_engine;
-grant execute on function ensure_partitions(int), find_overflow(), drop_partitions(int), forget_idempotency_keys(int, int) to meridian_engine;
-revoke execute on function ensure_partitions(int), find_overflow(), drop_partitions(int), forget_idempotency_keys(int, int) from public;
+grant execute on function ensure_partitions(text, int), find_overflow(), drop_partition(int), forget_idempotency_keys(int, int) to meridian_engine;
+revoke execute on function ensure_partitions(text, int), find_overflow(), drop_partition(int), forget_idempotency_keys(int, int) from public;
 
 -- Intake: inserts and looks at what an insert has to know; nothing else.
 do $$

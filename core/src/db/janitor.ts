@@ -1,15 +1,39 @@
-import { type Pool, runNamed } from './client.ts'
+import { isRetryable, type Pool, runNamed } from './client.ts'
 
-/** Makes the weekly partitions ahead of need. Returns how many were new. */
+const weeklyTables = ['occurrences', 'inputs', 'runs', 'attempts', 'run_logs', 'events', 'audit_entries']
+
+/**
+ * Makes the weekly partitions ahead of need, table by table. Returns how many were new. Throws at the end when a table was
+ * too busy: the next call does it.
+ */
 export async function ensurePartitions(pool: Pool, weeksAhead: number): Promise<number> {
-  const rows = await runNamed<[number]>(pool, 'ensure_partitions', 'select ensure_partitions($1)', [weeksAhead])
-  return rows[0]?.[0] ?? 0
+  let made = 0
+  let busy: unknown
+  for (const table of weeklyTables) {
+    try {
+      const rows = await runNamed<[number]>(pool, 'ensure_partitions', 'select ensure_partitions($1, $2)', [
+        table,
+        weeksAhead,
+      ])
+      made += rows[0]?.[0] ?? 0
+    } catch (error) {
+      if (!isRetryable(error)) throw error
+      busy = error
+    }
+  }
+  if (busy !== undefined) throw busy
+  return made
 }
 
 /** Drops whole weeks that ended more than `days` ago; inputs of runs that are still open are kept. Returns their names. */
 export async function dropPartitions(pool: Pool, days: number): Promise<string[]> {
-  const rows = await runNamed<[string[]]>(pool, 'drop_partitions', 'select drop_partitions($1)', [days])
-  return rows[0]?.[0] ?? []
+  const dropped: string[] = []
+  for (;;) {
+    const rows = await runNamed<[string | null]>(pool, 'drop_partition', 'select drop_partition($1)', [days])
+    const name = rows[0]?.[0] ?? null
+    if (name === null) return dropped
+    dropped.push(name)
+  }
 }
 
 /** Weekly tables with rows outside every partition made ahead: a sign that the janitor was away too long. */
