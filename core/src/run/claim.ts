@@ -53,7 +53,7 @@ const carriedBytesMax = 65_536
 
 // One index probe a row, then by place: whatever the planner believes about tables that are empty when analysed. A
 // payload is fetched here, so it never travels through Redis; pg reads fields as UTF-8, hence base64.
-const statement = `
+const statement = (week: string): string => `
   with c as (
     update held h set state = 3, attempt = h.attempt + 1, since = clock_timestamp(),
       lease_until = clock_timestamp() + $7 * interval '1 second', executor_id = $6
@@ -71,8 +71,11 @@ const statement = `
     c.keep_week, extract(epoch from clock_timestamp())::float8 * 1000
   from c cross join lateral (
     select i.job_id, i.job_version, i.source, i.payload from inputs i
-    where i.keep_week = c.keep_week and i.tenant_id = c.tenant_id and i.project_id = c.project_id and i.id = c.id
+    where i.keep_week = ${week} and i.tenant_id = c.tenant_id and i.project_id = c.project_id and i.id = c.id
     offset 0) n`
+
+const acrossWeeks = statement('c.keep_week')
+const ofOneWeek = statement('$8::date')
 
 /**
  * Claims the runs of parcels, queued -> running, in one statement. A run that does not come back belongs to somebody
@@ -85,7 +88,11 @@ export async function claimRuns(
   parcel: Admitted[],
   leaseSeconds = defaultLeaseSeconds,
 ): Promise<Claim> {
-  const rows = await runNamed<ClaimRow>(pool, 'claim_runs', statement, [
+  // Runs of one claim are mostly due in one week: then the other partitions are ruled out once, not row by row.
+  const weeks = new Set(parcel.map((run) => run[5]))
+  const [week] = weeks.size === 1 ? weeks : []
+  const [name, text] = week === undefined ? ['claim_runs', acrossWeeks] : ['claim_runs_of_week', ofOneWeek]
+  const rows = await runNamed<ClaimRow>(pool, name, text, [
     poolId,
     arrayLiteral(parcel.map((run) => run[0])),
     arrayLiteral(parcel.map((run) => run[1])),
@@ -93,6 +100,7 @@ export async function claimRuns(
     arrayLiteral(parcel.map((run) => run[3])),
     executorId,
     leaseSeconds,
+    ...(week === undefined ? [] : [week]),
   ])
   const runs: Claimed[] = []
   for (const [

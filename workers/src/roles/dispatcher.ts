@@ -21,7 +21,7 @@ const queuedSeconds = 5
 const batchMax = 1_000
 const parcelMax = 200
 /** Work that may wait on the way so that executors never run dry, as seconds of what they finish. */
-const slackSeconds = 0.4
+const slackSeconds = 1
 /** Slots that come free within this time are worth waiting for: one walk over the queues then serves them all. */
 const gatherSeconds = 0.1
 const capacityAgeMs = 500
