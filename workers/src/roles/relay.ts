@@ -7,7 +7,9 @@ import type { Redis } from 'ioredis'
 import type { Pass } from '../loop.ts'
 
 const batch = 1_000
-const streamLength = 2_000
+/** What the stream keeps, in events: an entry holds one to a thousand, and Redis has little memory. */
+const eventsKept = 60_000
+const entriesMax = 2_000
 const awayMs = 200
 const name = 'live'
 
@@ -42,6 +44,7 @@ export class Relay {
   }
 
   async #tell(events: StoredEvent[]): Promise<void> {
-    await this.#redis.xadd(eventStream, 'MAXLEN', '~', streamLength, '*', 'e', JSON.stringify(events))
+    const entries = Math.min(entriesMax, Math.ceil(eventsKept / events.length))
+    await this.#redis.xadd(eventStream, 'MAXLEN', '~', entries, '*', 'e', JSON.stringify(events))
   }
 }
