@@ -42,8 +42,7 @@ const requirePerson: Handle = async ({ event, resolve }) => {
   }
   if (params.tenant !== undefined && params.project !== undefined) {
     const found = findProject(locals.me, params.tenant, params.project)
-    if (!found) error(404, 'There is no such project, or it is not yours to see')
-    locals.open = { ...found, sdk: sdkFor(session.token, found.project.id) }
+    if (found) locals.open = { ...found, sdk: sdkFor(session.token, found.project.id) }
   }
   return resolve(event)
 }

@@ -26,7 +26,7 @@ for (const { theme, width } of screens) {
   }) => {
     test.setTimeout(300_000)
     const target = { type: 'http', url: receiver.url(label, 'fail/9') } as const
-    const schedule = { type: 'cron', cron: '*/5 * * * *', timezone: 'Asia/Tokyo' } as const
+    const schedule = { type: 'cron', cron: '25 6 * * *', timezone: 'Asia/Tokyo' } as const
     const job = await sdk.jobs.create({
       name: label.padEnd(200, '-long'),
       target,
@@ -71,6 +71,7 @@ for (const { theme, width } of screens) {
     await open(page, '/login?problem=expired')
     expect.soft(await axeFindings(page), 'the sign-in').toEqual([])
     await context.close()
+    await sdk.jobs.delete(job.id)
   })
 }
 

@@ -94,6 +94,7 @@ test('a run that waits says what it waits for, and can be cancelled', async ({ p
   await page.getByRole('button', { name: 'Cancel' }).click()
   await expect(page.getByText('Cancelled', { exact: true }).first()).toBeVisible()
   expect((await sdk.runs.get(run.id)).status).toBe('cancelled')
+  await sdk.queues.resume(label)
 })
 
 test('every attempt has its lane', async ({ page, base, label, sdk, receiver }) => {

@@ -24,6 +24,8 @@ class Live {
   unseen = $state(0)
   /** Set by a list that is scrolled down: rows are then announced instead of pushed in. */
   held = $state(false)
+  /** Something happened that a held list does not show yet. */
+  isBehind = $state(false)
   #refresh: ReturnType<typeof setTimeout> | undefined
   #overview: ReturnType<typeof setTimeout> | undefined
   #silence: ReturnType<typeof setTimeout> | undefined
@@ -77,6 +79,7 @@ class Live {
   /** Shows what was held back. */
   async show(): Promise<void> {
     this.held = false
+    this.isBehind = false
     this.unseen = 0
     await invalidate('meridian:runs')
   }
@@ -88,6 +91,7 @@ class Live {
     }, overviewRestMilliseconds)
     if (this.held) {
       this.unseen += news.created
+      this.isBehind = true
       return
     }
     this.#refresh ??= setTimeout(() => {

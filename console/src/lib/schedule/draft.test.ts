@@ -9,10 +9,16 @@ describe('the schedule builder', () => {
   it.each<Schedule>([
     { type: 'cron', cron: '25 6 * * *', timezone },
     { type: 'cron', cron: '0 0 1-7 * 1', timezone, gap: 'skip', fold: 'both' },
+    { type: 'cron', cron: '25 6 * * *', timezone, startAt: '2026-12-01T00:00', endAt: '2027-01-01T00:00:00.000Z' },
+    { type: 'cron', cron: '0 0 9 ? * 2', timezone, dialect: 'quartz' },
     { type: 'every', every: 'PT15M' },
     { type: 'every', every: 'PT36H', anchor: '2026-01-01T00:00:00.000Z' },
     { type: 'every', every: 'PT24H' },
     { type: 'every', every: 'PT1M30S' },
+    { type: 'every', every: 'P2D', anchor: '2026-01-01T06:25', timezone },
+    { type: 'every', every: 'P1M', anchor: '2026-01-31T06:25', timezone, gap: 'shift', endAt: '2027-01-01T00:00' },
+    { type: 'every', every: 'P1M2D', anchor: '2026-01-01T06:25', timezone },
+    { type: 'rrule', rrule: 'FREQ=WEEKLY;BYDAY=MO', timezone, dtstart: '2026-01-05T09:00' },
     { type: 'at', at: '2026-12-24T18:00', timezone },
     { type: 'at', at: '2026-07-24T18:00:30.000Z', timezone },
   ])('opens and saves %j unchanged', (schedule) => {
@@ -54,6 +60,36 @@ describe('the schedule builder', () => {
     const draft = draftOf({ type: 'at', at: '2026-07-24T18:00:00.000Z', timezone }, 'UTC', '')
     expect(draft.at).toBe('2026-07-24T19:00')
     expect(scheduleOf(writeAt(draft, '2026-07-24T20:00'))).toEqual({ type: 'at', at: '2026-07-24T20:00', timezone })
+  })
+
+  it('gives a calendar interval a day and a time to keep', () => {
+    const draft = writeEvery(fresh, { count: 2, unit: 'day' })
+    expect(scheduleOf(draft)).toEqual({ type: 'every', every: 'P2D', anchor: '2026-11-29T09:00', timezone })
+    expect(scheduleOf(writeEvery(draft, { count: 2, unit: 'hour' }))).toEqual({ type: 'every', every: 'PT2H' })
+  })
+
+  it('keeps bounds when the rule is written anew', () => {
+    const draft = draftOf({ type: 'cron', cron: '25 6 * * *', timezone, endAt: '2027-01-01T00:00' }, 'UTC', '')
+    expect(scheduleOf(writeSentence(draft, { unit: 'weekday', time: '07:00' }))).toMatchObject({
+      endAt: '2027-01-01T00:00',
+    })
+    expect(scheduleOf(writeCron(draft, '0 7 * * *'))).toMatchObject({ endAt: '2027-01-01T00:00' })
+  })
+
+  it('reads no sentence from another dialect, and writes none into it', () => {
+    const draft = draftOf({ type: 'cron', cron: '0 9 ? * 2', timezone, dialect: 'quartz' }, 'UTC', '')
+    expect(draft.tab).toBe('cron')
+    expect(scheduleOf(writeSentence(draft, { unit: 'day', time: '09:00' }))).toEqual({
+      type: 'cron',
+      cron: '0 9 * * *',
+      timezone,
+    })
+  })
+
+  it('leaves what no tab can show as it is, until another tab is used', () => {
+    const draft = draftOf({ type: 'rrule', rrule: 'FREQ=DAILY', timezone }, 'UTC', '')
+    expect(draft.tab).toBe('stored')
+    expect(scheduleOf(writeCron(draft, '0 7 * * *'))).toEqual({ type: 'cron', cron: '0 7 * * *', timezone })
   })
 
   it('has no schedule when there is none', () => {

@@ -1,74 +1,89 @@
-import { parseIsoDuration, toIsoDuration } from '#lib/time/duration.ts'
 import { wallClock } from '#lib/time/words.ts'
-import type { Fold, Gap, Schedule } from './schedule.ts'
+import { type EveryParts, everyText, isCalendarUnit, parseEvery } from './every.ts'
+import type { Schedule } from './schedule.ts'
 import { type Sentence, scheduleToSentence, sentenceToSchedule } from './sentence.ts'
 
-export type Tab = 'sentence' | 'cron' | 'every' | 'at' | 'none'
+export type Tab = 'sentence' | 'cron' | 'every' | 'at' | 'none' | 'stored'
 
-export const everyUnits = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const
-export type EveryUnit = keyof typeof everyUnits
+type CronSchedule = Extract<Schedule, { type: 'cron' }>
+type EverySchedule = Extract<Schedule, { type: 'every' }>
 
 /** What the schedule builder holds: the tab in use, and what every tab shows. */
 export interface Draft {
   tab: Tab
   sentence: Sentence
   cron: string
-  every: { count: number; unit: EveryUnit }
+  every: EveryParts
   /** Wall clock in the zone, as a date-time input has it: `2026-11-29T06:25`. */
   at: string
   /** The instant as it was stored, until the wall clock is changed. */
   instant: string | undefined
   timezone: string
-  gap: Gap | undefined
-  fold: Fold | undefined
-  /** Kept as they came, so that editing a job does not move its interval. */
+  /** Where an interval counts from. Kept as it came, so that editing a job does not move its runs. */
   anchor: string | undefined
+  dialect: CronSchedule['dialect']
+  /** What no tab shows and every edit keeps: bounds, and the rules for changing clocks. */
+  kept: Pick<CronSchedule, 'gap' | 'fold' | 'startAt' | 'endAt'>
+  /** A schedule that no tab can show; it is saved as it is unless another tab is used. */
+  stored: Schedule | undefined
 }
 
 /** The builder's state for a stored schedule, or for a new one when there is none. */
 export function draftOf(schedule: Schedule | undefined, timezone: string, at: string): Draft {
   const empty: Draft = {
-    tab: 'sentence',
+    tab: 'none',
     sentence: { unit: 'day', time: '09:00' },
     cron: '0 9 * * *',
     every: { count: 15, unit: 'minute' },
     at,
     instant: undefined,
     timezone: schedule?.timezone ?? timezone,
-    gap: undefined,
-    fold: undefined,
     anchor: undefined,
+    dialect: undefined,
+    kept: {},
+    stored: undefined,
   }
-  if (!schedule) return { ...empty, tab: 'none' }
-  if (schedule.type === 'at') {
-    const hasOffset = /(Z|[+-]\d{2}:\d{2})$/.test(schedule.at)
-    if (!hasOffset) return { ...empty, tab: 'at', at: schedule.at }
-    const wall = wallClock(Date.parse(schedule.at), empty.timezone)
-    return { ...empty, tab: 'at', at: wall, instant: schedule.at }
+  switch (schedule?.type) {
+    case undefined:
+      return empty
+    case 'at':
+      return { ...empty, tab: 'at', ...wallOf(schedule.at, empty.timezone) }
+    case 'every': {
+      const every = parseEvery(schedule.every)
+      if (!every) return { ...empty, tab: 'stored', stored: schedule }
+      return { ...writeEvery(empty, every), anchor: schedule.anchor, kept: keptOf(schedule) }
+    }
+    case 'cron': {
+      const draft = { ...writeCron(empty, schedule.cron), dialect: schedule.dialect, kept: keptOf(schedule) }
+      const sentence = scheduleToSentence(schedule)
+      return sentence ? { ...draft, tab: 'sentence', sentence } : draft
+    }
+    case 'rrule':
+      return { ...empty, tab: 'stored', stored: schedule, kept: pick(schedule, ['startAt', 'endAt']) }
   }
-  if (schedule.type === 'every') return { ...writeEvery(empty, everyOf(schedule.every)), anchor: schedule.anchor }
-  const draft = writeCron({ ...empty, gap: schedule.gap, fold: schedule.fold }, schedule.cron)
-  return scheduleToSentence(schedule) ? { ...draft, tab: 'sentence' } : draft
 }
 
 /** Changes the sentence; the tab that can say the same follows. */
 export function writeSentence(draft: Draft, sentence: Sentence): Draft {
   const schedule = sentenceToSchedule(sentence, draft.timezone)
-  const next: Draft = { ...draft, tab: 'sentence', sentence, anchor: undefined }
+  const next: Draft = { ...draft, tab: 'sentence', sentence, anchor: undefined, dialect: undefined }
   if (schedule.type === 'cron') return { ...next, cron: schedule.cron }
-  return schedule.type === 'every' ? { ...next, every: everyOf(schedule.every) } : next
+  return schedule.type === 'every' ? { ...next, every: parseEvery(schedule.every) ?? draft.every } : next
 }
 
 /** Changes the cron line; the sentence follows when it can say the same. */
 export function writeCron(draft: Draft, cron: string): Draft {
-  const sentence = scheduleToSentence({ type: 'cron', cron, timezone: draft.timezone })
+  const { timezone, dialect } = draft
+  const sentence = scheduleToSentence({ type: 'cron', cron, timezone, ...(dialect && { dialect }) })
   return { ...draft, tab: 'cron', cron, sentence: sentence ?? draft.sentence }
 }
 
 /** Changes the interval; the sentence follows when it can say the same. */
-export function writeEvery(draft: Draft, every: Draft['every']): Draft {
+export function writeEvery(draft: Draft, every: EveryParts): Draft {
   const sentence = scheduleToSentence({ type: 'every', every: everyText(every) })
-  return { ...draft, tab: 'every', every, anchor: undefined, sentence: sentence ?? draft.sentence }
+  // A calendar interval needs a day and a time to keep; an exact one counts from when the job is saved.
+  const anchor = isCalendarUnit(every.unit) ? (draft.anchor ?? draft.at) : undefined
+  return { ...draft, tab: 'every', every, anchor, sentence: sentence ?? draft.sentence }
 }
 
 /** Changes the one date and time; a stored instant gives way to the wall clock that was written. */
@@ -78,20 +93,21 @@ export function writeAt(draft: Draft, at: string, timezone = draft.timezone): Dr
 
 /** The schedule that the tab in use means; undefined when the job has none. */
 export function scheduleOf(draft: Draft): Schedule | undefined {
-  const { timezone, gap, fold } = draft
+  const { timezone, kept, dialect } = draft
   switch (draft.tab) {
     case 'none':
       return undefined
+    case 'stored':
+      return draft.stored
     case 'at':
       return { type: 'at', at: draft.instant ?? draft.at, timezone }
     case 'every':
-      return withAnchor({ type: 'every', every: everyText(draft.every) }, draft.anchor)
+      return everySchedule(draft, everyText(draft.every))
     case 'cron':
-      return withClockRules({ type: 'cron', cron: draft.cron.trim(), timezone }, gap, fold)
+      return { type: 'cron', cron: draft.cron.trim(), timezone, ...(dialect && { dialect }), ...kept }
     case 'sentence': {
       const schedule = sentenceToSchedule(draft.sentence, timezone)
-      if (schedule.type === 'cron') return withClockRules(schedule, gap, fold)
-      return schedule.type === 'every' ? withAnchor(schedule, draft.anchor) : schedule
+      return schedule.type === 'every' ? everySchedule(draft, schedule.every) : { ...schedule, ...kept }
     }
   }
 }
@@ -102,22 +118,24 @@ export function sentenceFits(draft: Draft): boolean {
   return schedule !== undefined && scheduleToSentence(schedule) !== undefined
 }
 
-const everyText = ({ count, unit }: Draft['every']): string => toIsoDuration(count * everyUnits[unit])
-
-function everyOf(text: string): Draft['every'] {
-  const milliseconds = parseIsoDuration(text) ?? everyUnits.minute
-  const unit = (['day', 'hour', 'minute'] as const).find((name) => milliseconds % everyUnits[name] === 0) ?? 'second'
-  return { count: milliseconds / everyUnits[unit], unit }
+function everySchedule({ anchor, timezone, kept }: Draft, every: string): EverySchedule {
+  // An exact interval knows no zone, but a wall-clock anchor or bound does.
+  const isZoned = !every.startsWith('PT') || [anchor, kept.startAt, kept.endAt].some((text) => text && isWall(text))
+  return { type: 'every', every, ...(anchor && { anchor }), ...(isZoned && { timezone }), ...kept }
 }
 
-function withAnchor(schedule: Extract<Schedule, { type: 'every' }>, anchor: string | undefined): Schedule {
-  return anchor === undefined ? schedule : { ...schedule, anchor }
+const isWall = (text: string): boolean => !/(Z|[+-]\d{2}:\d{2})$/.test(text)
+
+function wallOf(at: string, timezone: string): Pick<Draft, 'at' | 'instant'> {
+  return isWall(at) ? { at, instant: undefined } : { at: wallClock(Date.parse(at), timezone), instant: at }
 }
 
-function withClockRules(
-  schedule: Extract<Schedule, { type: 'cron' }>,
-  gap: Gap | undefined,
-  fold: Fold | undefined,
-): Schedule {
-  return { ...schedule, ...(gap && { gap }), ...(fold && { fold }) }
+const keptOf = (schedule: CronSchedule | EverySchedule): Draft['kept'] =>
+  pick(schedule, ['gap', 'fold', 'startAt', 'endAt'])
+
+function pick<Value extends object, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {
+  return Object.fromEntries(keys.flatMap((key) => (value[key] === undefined ? [] : [[key, value[key]]]))) as Pick<
+    Value,
+    Key
+  >
 }

@@ -61,6 +61,11 @@ describe('a sentence and its schedule', () => {
     expect(scheduleToSentence({ type: 'every', every: 'PT30S' })).toBeUndefined()
   })
 
+  it('says nothing about calendar intervals and other dialects', () => {
+    expect(scheduleToSentence({ type: 'every', every: 'P1D' })).toBeUndefined()
+    expect(scheduleToSentence({ ...cron('0 9 * * 1'), dialect: 'quartz' })).toBeUndefined()
+  })
+
   it('never change meaning when read back', () => {
     const time = fc
       .tuple(fc.integer({ min: 0, max: 23 }), fc.integer({ min: 0, max: 59 }))

@@ -64,7 +64,8 @@ export function sentenceToSchedule(sentence: Sentence, timezone: string): Schedu
 /** The sentence that means exactly this schedule, or undefined when no sentence does. */
 export function scheduleToSentence(schedule: Schedule): Sentence | undefined {
   if (schedule.type === 'every') return intervalSentence(schedule.every)
-  if (schedule.type !== 'cron') return undefined
+  // Other dialects count the days of the week from another day.
+  if (schedule.type !== 'cron' || (schedule.dialect ?? 'vixie') !== 'vixie') return undefined
   const fields = schedule.cron.trim().split(/\s+/)
   if (fields.length !== 5) return undefined
   const [minute = '', hour = '', monthDay = '', month = '', weekday = ''] = fields
@@ -97,6 +98,7 @@ function dailySentence(minute: string, hour: string): Sentence | undefined {
 }
 
 function intervalSentence(every: string): Sentence | undefined {
+  if (!every.startsWith('PT')) return undefined
   const minutes = (parseIsoDuration(every) ?? 0) / 60_000
   // An even divisor would be read back as a cron line, which runs at other instants than this interval.
   if (minutes > 60 && minutes % 60 === 0 && 24 % (minutes / 60) !== 0) {

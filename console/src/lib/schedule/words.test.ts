@@ -23,8 +23,12 @@ describe('scheduleWords', () => {
   })
 
   it('covers the other kinds', () => {
-    expect(scheduleWords({ type: 'every', every: 'PT1H30M' }).text).toBe('every 1 h 30 min')
+    expect(scheduleWords({ type: 'every', every: 'PT1H30M' }).text).toBe('every 90 minutes')
     expect(scheduleWords({ type: 'at', at: '2026-12-24T18:00:00.000Z' }).text).toBe('once, 2026-12-24 18:00')
+    expect(scheduleWords({ type: 'rrule', rrule: 'RRULE:FREQ=WEEKLY', timezone: 'UTC' })).toEqual({
+      text: 'FREQ=WEEKLY',
+      isCode: true,
+    })
     expect(scheduleWords(null).text).toBe('on demand')
   })
 })

@@ -1,4 +1,4 @@
-import { durationWords, parseIsoDuration } from '#lib/time/duration.ts'
+import { everyWords } from './every.ts'
 import type { Schedule } from './schedule.ts'
 import { scheduleToSentence, weekdayNames } from './sentence.ts'
 
@@ -10,9 +10,10 @@ export function scheduleWords(schedule: Schedule | null): { text: string; isCode
   const words = (text: string) => ({ text, isCode: false })
   if (schedule === null) return words('on demand')
   if (schedule.type === 'at') return words(`once, ${schedule.at.slice(0, 16).replace('T', ' ')}`)
-  if (schedule.type === 'every') {
-    const milliseconds = parseIsoDuration(schedule.every)
-    return words(`every ${milliseconds === undefined ? schedule.every : durationWords(milliseconds)}`)
+  if (schedule.type === 'every') return words(everyWords(schedule.every))
+  if (schedule.type === 'rrule') {
+    const rule = [schedule.rrule].flat()[0] ?? ''
+    return { text: rule.replace(/^RRULE:/, ''), isCode: true }
   }
   const sentence = scheduleToSentence(schedule)
   if (!sentence) return { text: schedule.cron, isCode: true }

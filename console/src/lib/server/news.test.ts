@@ -21,6 +21,14 @@ describe('summariseEvents', () => {
     ])
   })
 
+  it('counts the runs of a batch', async () => {
+    const batch = async function* () {
+      yield { type: 'runs.created' as const, data: { count: 500 } }
+      yield* events()
+    }
+    expect(await new Response(summariseEvents(batch, never)).text()).toContain('"created":500')
+  })
+
   it('says nothing about what concerns no list', async () => {
     expect(await read('key.created', 'project.updated')).toEqual([])
   })

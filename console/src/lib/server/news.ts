@@ -6,7 +6,10 @@ const keepAliveMilliseconds = 20_000
 const created = new Set(['run.created', 'runs.created'])
 const telling = /^(runs?|job|occurrence|queue|stream)\./
 
-type Follow = (signal: AbortSignal) => AsyncIterable<Pick<StreamedEvent, 'type'>>
+/** What of an event is listened to. */
+type Heard = Pick<StreamedEvent, 'type'> & { data?: Record<string, unknown> | null }
+
+type Follow = (signal: AbortSignal) => AsyncIterable<Heard>
 
 /**
  * Sums up the API's events into at most two short messages a second, so that a project with thousands of runs a
@@ -27,8 +30,9 @@ export function summariseEvents(follow: Follow, browser: AbortSignal): ReadableS
         news = { created: 0, changed: 0 }
       }, restMilliseconds)
       const keepingAlive = setInterval(() => tell(': still here\n\n'), keepAliveMilliseconds)
-      const hear = (type: string) => {
-        if (created.has(type)) news.created += 1
+      const hear = ({ type, data }: Heard) => {
+        // A batch tells one event for all its runs.
+        if (created.has(type)) news.created += typeof data?.count === 'number' ? data.count : 1
         else if (telling.test(type)) news.changed += 1
       }
       void listen(follow(signal), hear).finally(() => {
@@ -43,9 +47,9 @@ export function summariseEvents(follow: Follow, browser: AbortSignal): ReadableS
   })
 }
 
-async function listen(events: ReturnType<Follow>, hear: (type: string) => void): Promise<void> {
+async function listen(events: ReturnType<Follow>, hear: (event: Heard) => void): Promise<void> {
   try {
-    for await (const { type } of events) hear(type)
+    for await (const event of events) hear(event)
   } catch {
     // The session has ended, or may no longer read runs: the browser asks again and is told so by the page.
   }
