@@ -34,16 +34,11 @@ describe('the relay', () => {
     const runs = await accept(30)
     await drain(relay())
     const first = (await told()).filter((event) => event.type === 'run.created')
-    expect(first.map((event) => event.subject).toSorted()).toEqual(runs.map((run) => run.id).toSorted())
+    expect(new Set(first.map((event) => event.subject))).toEqual(new Set(runs.map((run) => run.id)))
     const more = await accept(5)
     await drain(relay())
     const all = (await told()).filter((event) => event.type === 'run.created')
-    expect(
-      all
-        .map((event) => event.subject)
-        .slice(30)
-        .toSorted(),
-    ).toEqual(more.map((run) => run.id).toSorted())
+    expect(new Set(all.slice(30).map((event) => event.subject))).toEqual(new Set(more.map((run) => run.id)))
     expect(new Set(all.map((event) => event.position)).size).toBe(35)
   })
 

@@ -10,7 +10,7 @@ describe('the schedule builder', () => {
     { type: 'cron', cron: '25 6 * * *', timezone },
     { type: 'cron', cron: '0 0 1-7 * 1', timezone, gap: 'skip', fold: 'both' },
     { type: 'cron', cron: '25 6 * * *', timezone, startAt: '2026-12-01T00:00', endAt: '2027-01-01T00:00:00.000Z' },
-    { type: 'cron', cron: '0 0 9 ? * 2', timezone, dialect: 'quartz' },
+    { type: 'cron', cron: '0 0 9 * * 2', timezone, dialect: 'vixie' },
     { type: 'every', every: 'PT15M' },
     { type: 'every', every: 'PT36H', anchor: '2026-01-01T00:00:00.000Z' },
     { type: 'every', every: 'PT24H' },
