@@ -76,16 +76,6 @@ describe('the schedule builder', () => {
     expect(scheduleOf(writeCron(draft, '0 7 * * *'))).toMatchObject({ endAt: '2027-01-01T00:00' })
   })
 
-  it('reads no sentence from another dialect, and writes none into it', () => {
-    const draft = draftOf({ type: 'cron', cron: '0 9 ? * 2', timezone, dialect: 'quartz' }, 'UTC', '')
-    expect(draft.tab).toBe('cron')
-    expect(scheduleOf(writeSentence(draft, { unit: 'day', time: '09:00' }))).toEqual({
-      type: 'cron',
-      cron: '0 9 * * *',
-      timezone,
-    })
-  })
-
   it('leaves what no tab can show as it is, until another tab is used', () => {
     const draft = draftOf({ type: 'rrule', rrule: 'FREQ=DAILY', timezone }, 'UTC', '')
     expect(draft.tab).toBe('stored')
