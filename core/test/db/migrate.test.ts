@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { migrate } from '../../src/db/migrate.ts'
 import { createTestDb, type TestDb } from '../../src/testing/test-db.ts'
 
@@ -12,10 +12,8 @@ let folder: URL
 beforeAll(async () => {
   db = await createTestDb(inject('postgresUrl'))
 })
-afterAll(async () => {
-  await db.close()
-  await rm(path, { recursive: true, force: true })
-})
+afterAll(() => db.close())
+afterEach(() => rm(path, { recursive: true, force: true }))
 beforeEach(async () => {
   path = await mkdtemp(join(tmpdir(), 'meridian-migrations-'))
   folder = pathToFileURL(`${path}/`)
