@@ -1,19 +1,26 @@
+import { plainSchedule } from './eventbridge.ts'
+import type { Extras, FullSchedule } from './extras.ts'
 import { parseSet } from './rrule-set.ts'
 import type { RecurrenceRule } from './rrule-text.ts'
-import type { RruleSchedule, Schedule } from './schedule.ts'
+import type { RruleSchedule } from './schedule-shape.ts'
 import { nativeZones } from './zone.ts'
 
 /**
  * A schedule as it is kept: what has no start of its own counts from its `startAt`, or from `at`, the instant its job
  * was created. An `every` without anchor has its first run one interval later, an `rrule` without DTSTART starts with
- * the next whole minute (hour, when its rules name hours but no minutes). Others are unchanged.
+ * the next whole minute (hour, when its rules name hours but no minutes), and an EventBridge `rate` becomes an `every`.
+ * Others are unchanged.
  */
-export function anchorSchedule(schedule: Schedule, at: Temporal.Instant): Schedule {
+export function anchorSchedule(schedule: FullSchedule, at: Temporal.Instant): FullSchedule {
   switch (schedule.type) {
     case 'every':
       return schedule.anchor === undefined ? { ...schedule, anchor: schedule.startAt ?? toText(at) } : schedule
     case 'rrule':
       return anchorRrule(schedule, at)
+    case 'cron': {
+      const plain = plainSchedule(schedule)
+      return plain.type === 'every' ? anchorSchedule(plain, at) : schedule
+    }
     default:
       return schedule
   }
@@ -21,7 +28,7 @@ export function anchorSchedule(schedule: Schedule, at: Temporal.Instant): Schedu
 
 const toText = (at: Temporal.Instant): string => at.toString({ fractionalSecondDigits: 3 })
 
-function anchorRrule(schedule: RruleSchedule, at: Temporal.Instant): RruleSchedule {
+function anchorRrule(schedule: RruleSchedule & Extras, at: Temporal.Instant): RruleSchedule & Extras {
   const { set } = parseSet(schedule)
   if (set.dtstart !== undefined || set.rules.length === 0) return schedule
   if (schedule.startAt !== undefined) return { ...schedule, dtstart: schedule.startAt }

@@ -2,6 +2,7 @@ import type { ClockRule } from './zone.ts'
 
 /** A generated cron expression that carries its own meaning, so that nothing has to parse it. */
 export interface CronSample {
+  readonly dialect: 'vixie' | 'quartz' | 'kubernetes'
   readonly text: string
   readonly seconds: readonly number[]
   readonly minutes: ReadonlySet<number>

@@ -1,11 +1,15 @@
 import { parseTime } from './at.ts'
 import { chosenClockRule, cronClockRule, recurrenceClockRule } from './clock-rule.ts'
-import { cronRule, parseCron } from './cron.ts'
+import { cronRule } from './cron.ts'
 import { isFree } from './cron-field.ts'
+import { readCron } from './cron-hash.ts'
+import { type DecideOptions, type Decider, makeDecider } from './decide.ts'
+import { plainSchedule } from './eventbridge.ts'
 import { calendarRule, nextEvery, parseEvery } from './every.ts'
+import type { FullSchedule } from './extras.ts'
 import { compileRecurrence } from './recurrence.ts'
 import { parseSet } from './rrule-set.ts'
-import type { CronSchedule, EverySchedule, RruleSchedule, Schedule } from './schedule.ts'
+import type { CronSchedule, EverySchedule, RruleSchedule, Schedule } from './schedule-shape.ts'
 import { type Hit, lastMs, nextHit, type ZonedRule } from './wall-rule.ts'
 import {
   type ClockRule,
@@ -18,34 +22,53 @@ import {
 } from './zone.ts'
 
 /** A schedule made ready to be asked again and again; keep it as long as the schedule does not change. */
-export interface CompiledSchedule {
-  readonly schedule: Schedule
+export interface CompiledSchedule extends Decider {
+  /** In our own terms: an EventBridge `rate` is an interval here. */
+  readonly schedule: FullSchedule
   readonly zone: Zone
   /** The clock rule of what comes from none of the rules. */
   readonly clock: ClockRule
   /** The wall-clock rules behind it; schedules in exact time have none. */
   readonly rules: readonly ZonedRule[]
-  /** The first instant strictly after `afterMs`. */
+  /** Runs that `maxRuns` still allows. */
+  readonly runsLeft: number
+  /** The first nominal instant strictly after `afterMs`. */
   next(afterMs: number): Hit | undefined
 }
 
 type Timing = Pick<CompiledSchedule, 'clock' | 'rules' | 'next'>
 
+/** The times of a schedule, before anything is decided about them. */
+export type CompiledTimes = Timing & Pick<CompiledSchedule, 'schedule' | 'zone'>
+
 /**
  * Compiles a parsed schedule. Throws `RangeError` for a zone that the data does not have, or one without the start
- * that it counts from (see `anchorSchedule`).
+ * that it counts from (see `anchorSchedule`), or a calendar that is not given.
  */
-export function compileSchedule(schedule: Schedule, zones: ZoneDatabase = nativeZones): CompiledSchedule {
+export function compileSchedule(
+  written: FullSchedule,
+  zones: ZoneDatabase = nativeZones,
+  options: DecideOptions = {},
+): CompiledSchedule {
+  const times = compileTimes(written, zones, options.seed)
+  const { schedule } = times
+  const runsLeft = 'maxRuns' in schedule ? (schedule.maxRuns ?? Infinity) - (options.runsSoFar ?? 0) : Infinity
+  return { ...times, runsLeft, ...makeDecider(schedule, times, options) }
+}
+
+/** The same without calendars, jitter and what else decides about its times. */
+export function compileTimes(written: FullSchedule, zones = nativeZones, seed?: string): CompiledTimes {
+  const schedule = written.type === 'cron' ? plainSchedule(written) : written
   const zone = zones.find(schedule.timezone ?? 'UTC')
   if (!zone) throw new RangeError(`Time zone ${schedule.timezone} is not in the data of ${zones.version}`)
-  const timing = compileTiming(schedule, zone)
+  const timing = compileTiming(schedule, zone, seed)
   return { schedule, zone, ...timing, next: bounded(schedule, zone, timing.next) }
 }
 
-function compileTiming(schedule: Schedule, zone: Zone): Timing {
+function compileTiming(schedule: Schedule, zone: Zone, seed: string | undefined): Timing {
   switch (schedule.type) {
     case 'cron':
-      return compileCron(schedule, zone)
+      return compileCron(schedule, zone, seed)
     case 'every':
       return compileEvery(schedule, zone)
     case 'rrule':
@@ -61,8 +84,8 @@ function ofRule(zoned: ZonedRule): Timing {
   return { clock: zoned.clock, rules: [zoned], next: (afterMs) => nextHit(zoned, afterMs) }
 }
 
-function compileCron(schedule: CronSchedule, zone: Zone): Timing {
-  const parsed = parseCron(schedule.cron)
+function compileCron(schedule: CronSchedule, zone: Zone, seed: string | undefined): Timing {
+  const parsed = readCron(schedule, seed)
   if (!parsed.ok) throw new RangeError(parsed.details.join('; '))
   const { cron } = parsed
   const isHourly = cron.followsRealTime && isFree(cron.fields.hour)

@@ -10,8 +10,10 @@ const listedMax = 4
 export function describeCron(cron: CronExpression): string {
   const listed = timesOfDay(cron)
   const days = dayWords(cron)
-  if (days !== '') return `${listed ?? timePattern(cron)} ${days}`
-  return listed === undefined ? timePattern(cron) : `${listed} every day`
+  const years = spanWords(valuesOf(cron, 'year'), String)
+  const inYears = cron.fields.year === undefined || isFree(cron.fields.year) ? '' : ` in ${years}`
+  if (days !== '') return `${listed ?? timePattern(cron)} ${days}${inYears}`
+  return `${listed === undefined ? timePattern(cron) : `${listed} every day`}${inYears}`
 }
 
 /** The step of a time field when it really is "every n": it divides the field, so it never stumbles. */
@@ -87,12 +89,17 @@ function dayWords(cron: CronExpression): string {
 
 function dateWords(cron: CronExpression): string {
   const special = cron.fields.dayOfMonth.items.flatMap((item) => {
-    if (item.kind === 'last') return ['the last day']
-    if (item.kind === 'last-weekday') return ['the last day that is Monday to Friday']
+    if ('before' in item) return [fromEndWords(item.kind === 'last-weekday', item.before)]
     return item.kind === 'nearest-weekday' ? [`the Monday to Friday nearest the ${ordinal(item.day)}`] : []
   })
   const plain = spanWords(valuesOf(cron, 'dayOfMonth'), (day) => `the ${ordinal(day)}`)
   return listWords(plain === '' ? special : [plain, ...special])
+}
+
+function fromEndWords(isWeekday: boolean, before: number): string {
+  if (before === 0) return isWeekday ? 'the last day that is Monday to Friday' : 'the last day'
+  const day = `the day ${before} day${before === 1 ? '' : 's'} before the last`
+  return isWeekday ? `the Monday to Friday nearest ${day}` : day
 }
 
 function weekdaysWords(cron: CronExpression): string {

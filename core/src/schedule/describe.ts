@@ -1,23 +1,47 @@
 import { parseTime } from './at.ts'
-import { parseCron } from './cron.ts'
+import { readCron } from './cron-hash.ts'
 import { describeCron } from './describe-cron.ts'
 import { describeSet } from './describe-rrule.ts'
+import { plainSchedule } from './eventbridge.ts'
 import { parseEvery } from './every.ts'
+import { type FullSchedule, spreadMs } from './extras.ts'
 import { toWall } from './recurrence.ts'
 import { parseSet } from './rrule-set.ts'
-import type { RruleSchedule, Schedule } from './schedule.ts'
-import { dateWords, stepWords, timeWords } from './words.ts'
+import type { RruleSchedule, Schedule } from './schedule-shape.ts'
+import { dateWords, durationWords, listWords, stepWords, timeWords } from './words.ts'
 import { nativeZones } from './zone.ts'
 
-/** Any schedule in plain words: `At 06:25 every day, Europe/London`. */
-export function describeSchedule(schedule: Schedule): string {
-  return describeTiming(schedule) + boundWords(schedule)
+/** Any schedule in plain words: `At 06:25 every day, Europe/London`. The seed decides what `H` is. */
+export function describeSchedule(schedule: FullSchedule, seed?: string): string {
+  return describeTiming(schedule, seed) + boundWords(schedule) + extraWords(schedule)
 }
 
-function describeTiming(schedule: Schedule): string {
+const rollWords = {
+  skip: 'left out otherwise',
+  next: 'otherwise at the next open time',
+  previous: 'otherwise at the last open time before',
+  'modified-following': 'otherwise at the next open time of the month, or the last before',
+} as const
+
+function extraWords({ onlyOn, notOn, roll = 'skip', jitter, window, maxRuns }: FullSchedule): string {
+  const calendars = [
+    ...(onlyOn ? [`only on ${listWords(onlyOn)}`] : []),
+    ...(notOn ? [`not on ${listWords(notOn, 'or')}`] : []),
+  ]
+  return [
+    calendars.length > 0 ? `, ${calendars.join(' and ')} (${rollWords[roll]})` : '',
+    jitter === undefined ? '' : `, each up to ${durationWords(spreadMs(jitter))} later`,
+    window === undefined ? '' : `, within ${durationWords(spreadMs(window))}`,
+    maxRuns === undefined ? '' : `, at most ${maxRuns} ${maxRuns === 1 ? 'time' : 'times'}`,
+  ].join('')
+}
+
+function describeTiming(schedule: Schedule, seed: string | undefined): string {
   switch (schedule.type) {
     case 'cron': {
-      const parsed = parseCron(schedule.cron)
+      const plain = plainSchedule(schedule)
+      if (plain.type !== 'cron') return describeTiming(plain, seed)
+      const parsed = readCron(plain, seed)
       return `${parsed.ok ? describeCron(parsed.cron) : schedule.cron}, ${zoneWords(schedule.timezone)}`
     }
     case 'every': {

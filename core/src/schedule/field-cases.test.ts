@@ -88,6 +88,19 @@ describe('cases in other words', () => {
     expect(nextOccurrences(monthly, created, 1)[0]?.nominalAt.toString()).toBe('2026-02-01T04:00:00Z')
   })
 
+  test('O-30: a time zone inside the schedule of a Kubernetes manifest is refused with advice', () => {
+    for (const prefix of ['TZ=', 'CRON_TZ='])
+      expect(
+        parseSchedule({ type: 'cron', cron: `${prefix}UTC * * * * *`, timezone: 'UTC', dialect: 'kubernetes' }),
+      ).toEqual({ ok: false, problems: [{ pointer: '/cron', detail: expect.stringContaining('`timeZone`') }] })
+  })
+
+  test('O-31: the AWS form needs a ? in one of the day fields', () => {
+    expect(
+      parseSchedule({ type: 'cron', cron: 'cron(34 12 * * SAT *)', timezone: 'UTC', dialect: 'eventbridge' }),
+    ).toEqual({ ok: false, problems: [{ pointer: '/cron', detail: expect.stringContaining('"?"') }] })
+  })
+
   test.each([
     ['xyz', 'A cron expression has 5 fields'],
     ['60 0 * * *', 'minute:'],

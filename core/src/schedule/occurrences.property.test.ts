@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bruteForce, type CronSample } from './brute-force.ts'
-import { cronSamples } from './cron-samples.ts'
+import { cronSamples, dialectSamples } from './cron-samples.ts'
 import { compileSchedule, nextInstantMs, nextOccurrences, occurrencesBetween } from './occurrences.ts'
 import { parseSchedule, type Schedule } from './schedule.ts'
 import { type ClockRule, foldRules, gapRules, nativeZones } from './zone.ts'
@@ -32,7 +32,8 @@ const clockRules: fc.Arbitrary<ClockRule> = fc.record({
 })
 
 function toSchedule(sample: CronSample, timezone: string, rule: ClockRule): Schedule | undefined {
-  const parsed = parseSchedule({ type: 'cron', cron: sample.text, timezone, ...rule })
+  const dialect = sample.dialect === 'vixie' ? {} : { dialect: sample.dialect }
+  const parsed = parseSchedule({ type: 'cron', cron: sample.text, timezone, ...dialect, ...rule })
   if (parsed.ok) return parsed.schedule
   const [problem] = parsed.problems
   if (problem?.detail.startsWith('Clock changes')) return undefined
@@ -49,9 +50,10 @@ function hasDate(sample: CronSample): boolean {
 
 function check(
   property: (sample: CronSample, timezone: string, after: Temporal.Instant, rule: ClockRule) => void,
+  samples = cronSamples,
 ): void {
   fc.assert(
-    fc.property(cronSamples, nearTransition, clockRules, (sample, { timezone, after }, rule) =>
+    fc.property(samples, nearTransition, clockRules, (sample, { timezone, after }, rule) =>
       property(sample, timezone, after, rule),
     ),
     { seed, numRuns },
@@ -59,7 +61,10 @@ function check(
 }
 
 describe('random expressions in random zones near clock changes', () => {
-  test(`the engine finds what brute force over the wall clock finds ${runs}`, () => {
+  test.each([
+    ['vixie', cronSamples],
+    ['quartz and kubernetes', dialectSamples],
+  ])(`the engine finds what brute force over the wall clock finds: %s ${runs}`, (_, samples) => {
     let compared = 0
     check((sample, timezone, after, rule) => {
       const schedule = toSchedule(sample, timezone, rule)
@@ -68,7 +73,7 @@ describe('random expressions in random zones near clock changes', () => {
       const found = [...occurrencesBetween(schedule, after, until, 30)].map(({ nominalAt }) => nominalAt.toString())
       expect(found).toEqual(bruteForce(sample, timezone, rule, { after, until, count: 30 }))
       compared += found.length
-    })
+    }, samples)
     expect(compared).toBeGreaterThan(numRuns)
   })
 

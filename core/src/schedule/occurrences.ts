@@ -1,7 +1,7 @@
 import { anchorSchedule } from './anchor.ts'
 import { occurrenceNotes } from './clock-changes.ts'
 import { type CompiledSchedule, compileSchedule } from './compile.ts'
-import type { Schedule } from './schedule.ts'
+import type { FullSchedule } from './extras.ts'
 import { type Hit, lastMs } from './wall-rule.ts'
 import { formatOffset, formatWall } from './zone.ts'
 
@@ -9,18 +9,20 @@ export { type CompiledSchedule, compileSchedule } from './compile.ts'
 
 export interface Occurrence {
   readonly nominalAt: Temporal.Instant
-  /** When it runs. The same instant until a schedule can have jitter or a calendar that moves it. */
+  /** When it runs: another instant when a calendar or blackout moves it, or with jitter or a window. */
   readonly effectiveAt: Temporal.Instant
+  /** Why it does not run. */
+  readonly skipped?: 'calendar' | 'blackout'
   /** The wall clock at `nominalAt`, such as `2026-03-29T02:00:00`. */
   readonly local: string
   readonly offset: string
-  /** What a clock change did to it. */
+  /** What a clock change, calendar, jitter or blackout did to it. */
   readonly notes: readonly string[]
 }
 
-/** The next `count` occurrences strictly after an instant; fewer when the schedule ends. */
+/** The next `count` occurrences strictly after an instant, those that are skipped too; fewer when the schedule ends. */
 export function nextOccurrences(
-  schedule: CompiledSchedule | Schedule,
+  schedule: CompiledSchedule | FullSchedule,
   after: Temporal.Instant,
   count: number,
 ): Occurrence[] {
@@ -29,7 +31,7 @@ export function nextOccurrences(
 
 /** The occurrences in (after, until], in order, at most `limit`. Consecutive windows neither miss nor repeat one. */
 export function* occurrencesBetween(
-  schedule: CompiledSchedule | Schedule,
+  schedule: CompiledSchedule | FullSchedule,
   after: Temporal.Instant,
   until: Temporal.Instant,
   limit: number,
@@ -37,10 +39,13 @@ export function* occurrencesBetween(
   const compiled = 'next' in schedule ? schedule : compileSchedule(anchorSchedule(schedule, after))
   const untilMs = until.epochMilliseconds
   let previousMs = after.epochMilliseconds
-  for (let count = 0; count < limit; count++) {
+  let runs = 0
+  for (let count = 0; count < limit && runs < compiled.runsLeft; count++) {
     const hit = compiled.next(previousMs)
     if (hit === undefined || hit.at > untilMs) return
-    yield toOccurrence(compiled, hit)
+    const occurrence = toOccurrence(compiled, hit)
+    if (occurrence.skipped === undefined) runs++
+    yield occurrence
     previousMs = hit.at
   }
 }
@@ -53,11 +58,13 @@ export function nextInstantMs(schedule: CompiledSchedule, afterMs: number): numb
 function toOccurrence(compiled: CompiledSchedule, hit: Hit): Occurrence {
   const nominalAt = Temporal.Instant.fromEpochMilliseconds(hit.at)
   const { offset } = compiled.zone.spanAt(hit.at)
+  const { effectiveMs, skipped, notes } = compiled.decide(hit)
   return {
     nominalAt,
-    effectiveAt: nominalAt,
+    effectiveAt: Temporal.Instant.fromEpochMilliseconds(effectiveMs),
+    ...(skipped ? { skipped } : {}),
     local: formatWall(hit.at + offset),
     offset: formatOffset(offset),
-    notes: occurrenceNotes(hit, compiled.zone, compiled.clock),
+    notes: [...occurrenceNotes(hit, compiled.zone, compiled.clock), ...notes],
   }
 }

@@ -1,32 +1,50 @@
+import type { DecideOptions } from './decide.ts'
 import { describeSchedule } from './describe.ts'
-import { compileSchedule, nextOccurrences } from './occurrences.ts'
-import { anchorSchedule, type Schedule } from './schedule.ts'
+import type { FullSchedule } from './extras.ts'
+import { compileSchedule, nextOccurrences, type Occurrence } from './occurrences.ts'
+import { anchorSchedule } from './schedule.ts'
 import { scheduleWarnings } from './warnings.ts'
+import { nativeZones } from './zone.ts'
+
+/** One coming instant on the wire; `skipped` says why it does not run. */
+export interface PreviewedOccurrence {
+  nominalAt: string
+  effectiveAt: string
+  skipped?: 'calendar' | 'blackout'
+  local: string
+  offset: string
+  notes: string[]
+}
 
 /** The answer of `POST /v1/schedules/preview`. */
 export interface SchedulePreview {
-  occurrences: { nominalAt: string; effectiveAt: string; local: string; offset: string; notes: string[] }[]
+  occurrences: PreviewedOccurrence[]
   description: string
   warnings: string[]
 }
 
-/** The next `count` occurrences after an instant, as a job created at that instant would have them. */
-export function previewSchedule(schedule: Schedule, after: Temporal.Instant, count: number): SchedulePreview {
+/**
+ * The next `count` occurrences after an instant, as a job created at that instant would have them. Throws `RangeError`
+ * for a calendar that is not given.
+ */
+export function previewSchedule(
+  schedule: FullSchedule,
+  after: Temporal.Instant,
+  count: number,
+  options: DecideOptions = {},
+): SchedulePreview {
   const anchored = anchorSchedule(schedule, after)
-  const compiled = compileSchedule(anchored)
+  const compiled = compileSchedule(anchored, nativeZones, options)
   return {
-    occurrences: nextOccurrences(compiled, after, count).map((occurrence) => ({
-      nominalAt: toWire(occurrence.nominalAt),
-      effectiveAt: toWire(occurrence.effectiveAt),
-      local: occurrence.local,
-      offset: occurrence.offset,
-      notes: [...occurrence.notes],
-    })),
-    description: describeSchedule(schedule),
+    occurrences: nextOccurrences(compiled, after, count).map(toWire),
+    description: describeSchedule(schedule, options.seed),
     warnings: scheduleWarnings(compiled, after, anchored !== schedule),
   }
 }
 
-function toWire(instant: Temporal.Instant): string {
-  return instant.toString({ fractionalSecondDigits: 3 })
+/** An occurrence as it travels. */
+export function toWire({ nominalAt, effectiveAt, notes, ...rest }: Occurrence): PreviewedOccurrence {
+  return { nominalAt: toText(nominalAt), effectiveAt: toText(effectiveAt), ...rest, notes: [...notes] }
 }
+
+const toText = (instant: Temporal.Instant): string => instant.toString({ fractionalSecondDigits: 3 })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseTime } from './at.ts'
-import { cronLengthMax, parseCron } from './cron.ts'
+import { cronLengthMax } from './cron.ts'
+import { cronDialects } from './cron-dialect.ts'
 import { parseEvery } from './every.ts'
 import { datesMax, rruleLengthMax, rulesMax } from './rrule-set.ts'
 import { foldRules, gapRules, nativeZones } from './zone.ts'
@@ -15,13 +16,10 @@ const timezone = z
 
 const isoTime = z.string().refine((text) => parseTime(text) !== undefined, timeDetail)
 
+// How it is read depends on the dialect beside it: see `checkCronText`.
 const cronText = z
   .string()
   .max(cronLengthMax, { abort: true, error: `A cron expression has at most ${cronLengthMax} characters` })
-  .superRefine((text, context) => {
-    const parsed = parseCron(text)
-    if (!parsed.ok) for (const message of parsed.details) context.addIssue({ code: 'custom', message })
-  })
 
 const everyText = z.string().superRefine((text, context) => {
   const parsed = parseEvery(text)
@@ -37,22 +35,22 @@ const fold = z
   .optional()
   .describe('A time that a clock change repeats: the first (default), the second, or both')
 
-/** When a schedule begins and ends. */
-export const boundShape = {
+const bounds = {
   startAt: isoTime.optional().describe('Nothing runs before it: an instant, or a wall-clock time in the time zone'),
   endAt: isoTime.optional().describe('Nothing runs after it; what is due at this very instant does'),
 }
 
-export const cronShape = {
+export const cronFields = z.strictObject({
   type: z.literal('cron'),
   cron: cronText.describe('Five fields, or six with seconds in front, or a nickname such as @daily'),
   timezone,
-  dialect: z.enum(['vixie']).optional().describe('How the expression is read (default: vixie)'),
+  dialect: z.enum(cronDialects).optional().describe('How the expression is read (default: vixie)'),
   gap,
   fold,
-}
+  ...bounds,
+})
 
-export const everyShape = {
+export const everyFields = z.strictObject({
   type: z.literal('every'),
   every: everyText.describe(
     'ISO 8601 duration: of exact time, such as PT15M, or of calendar units that keep the wall clock, such as P1D',
@@ -61,13 +59,14 @@ export const everyShape = {
   timezone: timezone.optional(),
   gap,
   fold,
-}
+  ...bounds,
+})
 
 const rruleDetail = `A rule of at most ${rruleLengthMax} characters, or a list of at most ${rulesMax} of them`
 const ruleText = z.string().max(rruleLengthMax, rruleDetail)
 const setTime = z.string().max(40)
 
-export const rruleShape = {
+export const rruleFields = z.strictObject({
   type: z.literal('rrule'),
   rrule: z
     .union([ruleText, z.array(ruleText).min(1, rruleDetail).max(rulesMax, rruleDetail)], { error: rruleDetail })
@@ -80,10 +79,17 @@ export const rruleShape = {
   exdate: z.array(setTime).max(datesMax).optional().describe('Times, or whole dates, that are left out'),
   gap: gap.describe('A time that a clock change leaves out: skip (default), next valid instant, or shift'),
   fold,
-}
+  ...bounds,
+})
 
-export const atShape = {
+export const atFields = z.strictObject({
   type: z.literal('at'),
   at: isoTime.describe('ISO 8601 instant, or a wall-clock time together with a time zone'),
   timezone: timezone.optional(),
-}
+})
+
+export type CronSchedule = z.infer<typeof cronFields>
+export type EverySchedule = z.infer<typeof everyFields>
+export type RruleSchedule = z.infer<typeof rruleFields>
+export type AtSchedule = z.infer<typeof atFields>
+export type Schedule = CronSchedule | EverySchedule | RruleSchedule | AtSchedule

@@ -30,6 +30,7 @@ describe('what is accepted', () => {
     { type: 'cron', cron: '@daily', timezone: 'Etc/GMT+5' },
     { type: 'cron', cron: '*/10 0 22-2 ? JAN,jun-AUG mon-FRI', timezone: 'UTC' },
     { type: 'cron', cron: '0 0 L,15W,1-7/2 * 5#2,SUNL,2-3#1', timezone: 'UTC' },
+    { type: 'cron', cron: '0 0 L-3,1 * *', timezone: 'UTC' },
     { type: 'every', every: 'PT15M' },
     { type: 'every', every: 'PT1H30M0.5S', anchor: '2026-01-01T00:00:00+01:00', timezone: 'Asia/Kolkata' },
     { type: 'every', every: 'P1D', gap: 'skip', fold: 'both', timezone: 'Europe/London' },
@@ -52,7 +53,12 @@ describe('what is refused, with a pointer', () => {
     ['an offset for a zone', { type: 'cron', cron: '* * * * *', timezone: '+01:00' }, '/timezone', /IANA/],
     ['a date for a zone', { type: 'at', at: '2026-07-01T09:00Z', timezone: '2026-07-01T09:00Z' }, '/timezone', /IANA/],
     ['a zone of 1 MB', { type: 'every', every: 'PT1M', timezone: 'A'.repeat(1_000_000) }, '/timezone', /IANA/],
-    ['a dialect to come', { type: 'cron', cron: '* * * * *', timezone: 'UTC', dialect: 'quartz' }, '/dialect', /vixie/],
+    [
+      'an unknown dialect',
+      { type: 'cron', cron: 'x', timezone: 'UTC', dialect: 'jenkins' },
+      '/dialect',
+      /vixie.*quartz/,
+    ],
     [
       'an unknown gap rule',
       { type: 'cron', cron: '0 2 * * *', timezone: 'UTC', gap: 'last' },
@@ -116,7 +122,9 @@ describe('what is refused, with a pointer', () => {
     ['0 24 * * *', /hour: "24" is outside 0-23/],
     ['0 0 0 * *', /day-of-month: "0" is outside 1-31/],
     ['0 0 32W * *', /day-of-month: "32"/],
-    ['0 0 L-3 * *', /day-of-month: /],
+    ['0 0 L-31 * *', /day-of-month: "L-31" is outside L-1 to L-30/],
+    ['0 0 L-30 2 *', /day-of-month: no month of "2" has a day "L-30"/],
+    ['0 0 1,L-3W * *', /day-of-month: "LW" cannot be in a list/],
     ['0 0 1,LW * *', /day-of-month: "LW" cannot be in a list/],
     ['0 0 * 13 *', /month: "13" is outside 1-12/],
     ['0 0 * JANUARY *', /month: "JANUARY" is not a name such as FEB/],
@@ -145,13 +153,13 @@ describe('what is refused, with a pointer', () => {
         detail.split(':')[0],
       ]),
     ).toEqual([
+      ['/timezone', expect.stringContaining('Not a time zone')],
+      ['/other', 'Not a field of this type of schedule'],
       ['/cron', 'minute'],
       ['/cron', 'hour'],
       ['/cron', 'day-of-month'],
       ['/cron', 'month'],
       ['/cron', 'day-of-week'],
-      ['/timezone', expect.stringContaining('Not a time zone')],
-      ['/other', 'Not a field of this type of schedule'],
     ])
   })
 

@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { checkCron, checkEvery, checkRrule, needsZone } from './schedule-check.ts'
-import { atShape, boundShape, cronShape, everyShape, rruleShape } from './schedule-shape.ts'
+import { checkCron, checkCronText, checkEvery, checkRrule, hasCronText, needsZone } from './schedule-check.ts'
+import { atFields, cronFields, everyFields, rruleFields, type Schedule } from './schedule-shape.ts'
 
 export { anchorSchedule } from './anchor.ts'
+export type { Schedule } from './schedule-shape.ts'
 
 /** One thing wrong with a schedule; `pointer` is a JSON pointer into it (`/cron`), empty for the whole. */
 export interface ScheduleProblem {
@@ -14,21 +15,13 @@ export type ParsedSchedule =
   | { readonly ok: true; readonly schedule: Schedule }
   | { readonly ok: false; readonly problems: readonly ScheduleProblem[] }
 
-const cronSchedule = z.strictObject({ ...cronShape, ...boundShape }).superRefine(checkCron)
-const everySchedule = z
-  .strictObject({ ...everyShape, ...boundShape })
-  .superRefine(needsZone('anchor', 'startAt', 'endAt'))
-  .superRefine(checkEvery)
-const rruleSchedule = z.strictObject({ ...rruleShape, ...boundShape }).superRefine(checkRrule)
-const atSchedule = z.strictObject(atShape).superRefine(needsZone('at'))
-
 /** The wire shape of a schedule. What it accepts fires, unless its only instants have passed. */
-export const scheduleSchema = z.discriminatedUnion('type', [cronSchedule, everySchedule, rruleSchedule, atSchedule])
-export type Schedule = z.infer<typeof scheduleSchema>
-export type CronSchedule = z.infer<typeof cronSchedule>
-export type EverySchedule = z.infer<typeof everySchedule>
-export type RruleSchedule = z.infer<typeof rruleSchedule>
-export type AtSchedule = z.infer<typeof atSchedule>
+export const scheduleSchema = z.discriminatedUnion('type', [
+  cronFields.superRefine(checkCronText(false), hasCronText).superRefine(checkCron),
+  everyFields.superRefine(needsZone('anchor', 'startAt', 'endAt')).superRefine(checkEvery),
+  rruleFields.superRefine(checkRrule),
+  atFields.superRefine(needsZone('at')),
+])
 
 /** Parses a schedule from the outside; collects everything that is wrong with it. */
 export function parseSchedule(input: unknown): ParsedSchedule {
@@ -37,7 +30,8 @@ export function parseSchedule(input: unknown): ParsedSchedule {
   return { ok: false, problems: parsed.error.issues.flatMap(toProblems) }
 }
 
-function toProblems(issue: z.core.$ZodIssue): ScheduleProblem[] {
+/** What a schema found, in the words of the API. */
+export function toProblems(issue: z.core.$ZodIssue): ScheduleProblem[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({
       pointer: toPointer([...issue.path, key]),

@@ -6,7 +6,7 @@ import { recurrenceRule } from './rrule.ts'
 import { explicitRule } from './rrule-days.ts'
 import { parseSet, type RecurrenceSet } from './rrule-set.ts'
 import { isSubDaily, type RecurrenceRule } from './rrule-text.ts'
-import type { RruleSchedule } from './schedule.ts'
+import type { RruleSchedule } from './schedule-shape.ts'
 import { dateWords, timeWords } from './words.ts'
 import { wallToInstants } from './zone.ts'
 

@@ -3,8 +3,10 @@ import { clockChangeWarnings, exactTimeWarning } from './clock-changes.ts'
 import type { CompiledSchedule } from './compile.ts'
 import { type CronExpression, parseCron, valuesOf } from './cron.ts'
 import { type FieldName, fieldRules, isFree } from './cron-field.ts'
+import { hasHash } from './cron-hash.ts'
 import { parseEvery } from './every.ts'
-import type { CronSchedule, EverySchedule } from './schedule.ts'
+import { type FullSchedule, spreadMs } from './extras.ts'
+import type { CronSchedule, EverySchedule } from './schedule-shape.ts'
 import { rruleWarnings } from './warnings-rrule.ts'
 import { spanWords } from './words.ts'
 
@@ -19,6 +21,14 @@ export function scheduleWarnings(compiled: CompiledSchedule, after: Temporal.Ins
   const { schedule } = compiled
   if (compiled.next(afterMs) === undefined)
     return [`It has no occurrence after ${after.toString({ smallestUnit: 'second' })}, so it would never run.`]
+  return [...timingWarnings(compiled, schedule, { afterMs, isAnchored }), ...extraWarnings(compiled, afterMs)]
+}
+
+function timingWarnings(
+  compiled: CompiledSchedule,
+  schedule: FullSchedule,
+  { afterMs, isAnchored }: { afterMs: number; isAnchored: boolean },
+): string[] {
   switch (schedule.type) {
     case 'cron':
       return cronWarnings(compiled, schedule, afterMs)
@@ -29,6 +39,32 @@ export function scheduleWarnings(compiled: CompiledSchedule, after: Temporal.Ins
     case 'at':
       return []
   }
+}
+
+/** Occurrences looked at to see what calendars and jitter do to them. */
+const lookedAtMax = 50
+
+function extraWarnings({ schedule, next, decide }: CompiledSchedule, afterMs: number): string[] {
+  const { jitter, window } = schedule
+  const isNamed = schedule.onlyOn !== undefined || schedule.notOn !== undefined
+  if (!isNamed && jitter === undefined && window === undefined) return []
+  let [looked, skipped, gapMs] = [0, 0, Infinity]
+  for (let hit = next(afterMs); hit !== undefined && looked < lookedAtMax; looked++) {
+    if (decide(hit).skipped === 'calendar') skipped++
+    const following = next(hit.at)
+    gapMs = Math.min(gapMs, (following?.at ?? Infinity) - hit.at)
+    hit = following
+  }
+  const warnings: string[] = []
+  if (skipped === looked) warnings.push(`Its calendars leave out each of its next ${looked} occurrences.`)
+  else if (skipped > 0) warnings.push(`Its calendars leave out ${skipped} of its next ${looked} occurrences.`)
+  if (spreadMs(jitter ?? window) > gapMs)
+    warnings.push(
+      jitter === undefined
+        ? 'The window is longer than the time between two occurrences: one may start after the next is due.'
+        : 'The jitter is longer than the time between two occurrences: it is cut to that.',
+    )
+  return warnings
 }
 
 function everyWarnings({ rules: [zoned], zone }: CompiledSchedule, schedule: EverySchedule, afterMs: number): string[] {
@@ -52,12 +88,13 @@ function everyWarnings({ rules: [zoned], zone }: CompiledSchedule, schedule: Eve
 }
 
 function cronWarnings({ rules: [zoned] }: CompiledSchedule, schedule: CronSchedule, afterMs: number): string[] {
-  const parsed = parseCron(schedule.cron)
+  const parsed = parseCron(schedule.cron, { dialect: schedule.dialect, hasHash: true })
   if (!parsed.ok || !zoned) return []
   const { cron } = parsed
   const warnings = [...dayWarnings(cron), ...stepWarnings(cron)]
   if (cron.followsRealTime && (schedule.gap ?? schedule.fold) !== undefined)
     warnings.push('`gap` and `fold` have no effect: the minute or hour field starts with `*`, so it follows real time.')
+  if (hasHash(cron)) warnings.push('`H` is a value that each job has of its own, by a hash of its id.')
   return [...warnings, ...clockChangeWarnings(zoned, afterMs, afterMs + yearMs)]
 }
 
@@ -66,7 +103,9 @@ function dayWarnings(cron: CronExpression): string[] {
   if (!isFree(dayOfMonth) && !isFree(dayOfWeek)) {
     if (cron.days === 'either')
       return ['Both day fields are set: it runs on every day that matches either of them, not only when both match.']
-    return ['Both day fields are set and one starts with `*`: it runs only on days that match both of them.']
+    if (cron.dialect === 'vixie')
+      return ['Both day fields are set and one starts with `*`: it runs only on days that match both of them.']
+    return ['Both day fields are set and one is `*`: it runs only on days that match both of them.']
   }
   const [earliest = 0] = valuesOf(cron, 'dayOfMonth')
   if (earliest < 29 || dayOfMonth.items.some((item) => item.kind !== 'range')) return []
@@ -77,7 +116,9 @@ function dayWarnings(cron: CronExpression): string[] {
     : []
 }
 
-const cycles: Readonly<Record<FieldName, { unit: string; cycle: string }>> = {
+type CycledField = Exclude<FieldName, 'year'>
+
+const cycles: Readonly<Record<CycledField, { unit: string; cycle: string }>> = {
   second: { unit: 'seconds', cycle: 'minute' },
   minute: { unit: 'minutes', cycle: 'hour' },
   hour: { unit: 'hours', cycle: 'day' },
@@ -87,7 +128,7 @@ const cycles: Readonly<Record<FieldName, { unit: string; cycle: string }>> = {
 }
 
 function stepWarnings(cron: CronExpression): string[] {
-  const names: readonly FieldName[] = ['second', 'minute', 'hour', 'dayOfMonth', 'month', 'dayOfWeek']
+  const names: readonly CycledField[] = ['second', 'minute', 'hour', 'dayOfMonth', 'month', 'dayOfWeek']
   return names.flatMap((name) => {
     const { label, min, max } = fieldRules[name]
     const size = name === 'dayOfWeek' ? 7 : max - min + 1

@@ -793,7 +793,7 @@ export type Schedule = {
     /**
      * How the expression is read (default: vixie)
      */
-    dialect?: 'vixie';
+    dialect?: 'vixie' | 'quartz' | 'kubernetes' | 'eventbridge';
     /**
      * A time that a clock change leaves out: next valid instant (default), skip, or shift by the change
      */

@@ -1,0 +1,148 @@
+import { dayMs } from './civil.ts'
+import { type CompiledSchedule, compileSchedule } from './compile.ts'
+import { parseCron } from './cron.ts'
+import { hasHash, resolveHash } from './cron-hash.ts'
+import {
+  afterBlackouts,
+  type Blackout,
+  type DecideOptions,
+  jitterDelayMs,
+  sortBlackouts,
+  windowDelayMs,
+} from './decide.ts'
+import { type FullSchedule, spreadMs } from './extras.ts'
+import { nativeZones } from './zone.ts'
+
+/** One job whose schedule is looked at together with others. */
+export interface JobTiming {
+  /** As it is kept: with its anchor. */
+  readonly schedule: FullSchedule
+  /** What makes the job's own spread, such as its id. */
+  readonly seed?: string
+}
+
+/** The starts of some jobs, which are the same for all of them: sorted, in epoch milliseconds. */
+export interface Starts {
+  readonly jobs: readonly number[]
+  readonly atMs: readonly number[]
+}
+
+export type Failure = { readonly jobs: readonly number[]; readonly reason: string }
+
+export interface ExpandOptions extends Pick<DecideOptions, 'calendars' | 'blackouts'> {
+  readonly fromMs: number
+  /** Exclusive. */
+  readonly untilMs: number
+}
+
+/** Starts of one schedule that are looked at: a month of every second step. */
+const startsMax = 3_000_000
+/** How long before the window an occurrence can be that a calendar moves into it. */
+const rolledMs = 31 * dayMs
+
+/**
+ * The starts of many jobs in [from, until). Equal schedules are computed once, whatever their jobs' seeds: a window or
+ * jitter is put on afterwards, and an `H` makes as many schedules as it has values.
+ */
+export function* expandSchedules(
+  jobs: readonly JobTiming[],
+  options: ExpandOptions,
+): Generator<{ starts: Starts } | { failure: Failure }, void, undefined> {
+  const blackouts = sortBlackouts(options.blackouts ?? [])
+  for (const group of groupJobs(jobs).values()) {
+    try {
+      yield* expandGroup(jobs, group, { ...options, blackouts })
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      yield { failure: { jobs: group, reason: error.message } }
+    }
+  }
+}
+
+function groupJobs(jobs: readonly JobTiming[]): Map<string, number[]> {
+  const groups = new Map<string, number[]>()
+  const texts = new Map<FullSchedule, string>()
+  const resolver = hashResolver()
+  for (const [index, { schedule, seed = '' }] of jobs.entries()) {
+    const text = texts.get(schedule) ?? JSON.stringify(schedule)
+    texts.set(schedule, text)
+    const key = text + resolver(schedule, seed)
+    const group = groups.get(key)
+    if (group) group.push(index)
+    else groups.set(key, [index])
+  }
+  return groups
+}
+
+/** What tells the values of `H` apart that a schedule has for a seed; nothing for one without `H`. */
+function hashResolver(): (schedule: FullSchedule, seed: string) => string {
+  const known = new Map<string, ReturnType<typeof parseCron>>()
+  return (schedule, seed) => {
+    if (schedule.type !== 'cron' || !/H/i.test(schedule.cron) || (schedule.dialect ?? 'vixie') !== 'vixie') return ''
+    const parsed = known.get(schedule.cron) ?? parseCron(schedule.cron, { hasHash: true })
+    known.set(schedule.cron, parsed)
+    return parsed.ok && hasHash(parsed.cron) ? JSON.stringify(resolveHash(parsed.cron, seed).fields) : ''
+  }
+}
+
+interface Placed {
+  readonly nominalMs: number
+  readonly placedMs: number
+  readonly roomMs: number
+}
+
+function* expandGroup(
+  jobs: readonly JobTiming[],
+  group: readonly number[],
+  options: ExpandOptions & { readonly blackouts: readonly Blackout[] },
+): Generator<{ starts: Starts }, void, undefined> {
+  const [first = 0] = group
+  const job = jobs[first]
+  if (!job) return
+  const seed = job.seed === undefined ? {} : { seed: job.seed }
+  const { calendars } = options
+  const compiled = compileSchedule(job.schedule, nativeZones, { ...seed, ...(calendars ? { calendars } : {}) })
+  const [jitterMs, windowMs] = [spreadMs(job.schedule.jitter), spreadMs(job.schedule.window)]
+  const placed = placedBetween(compiled, options, Math.max(jitterMs, windowMs))
+  const startsWith = (delayOf: (one: Placed) => number): number[] => {
+    const atMs: number[] = []
+    for (const one of placed) {
+      const { effectiveMs, skipped } = afterBlackouts(options.blackouts, one.placedMs + delayOf(one))
+      if (!skipped && effectiveMs >= options.fromMs && effectiveMs < options.untilMs) atMs.push(effectiveMs)
+    }
+    return atMs.sort((a, b) => a - b)
+  }
+  if (jitterMs === 0 && windowMs === 0) {
+    yield { starts: { jobs: group, atMs: startsWith(() => 0) } }
+    return
+  }
+  for (const index of group) {
+    const own = jobs[index]?.seed ?? ''
+    const windowDelay = windowDelayMs(windowMs, own)
+    const delayOf = ({ nominalMs, roomMs }: Placed): number =>
+      jitterMs > 0 ? jitterDelayMs(jitterMs, own, { at: nominalMs, roomMs }) : windowDelay
+    yield { starts: { jobs: [index], atMs: startsWith(delayOf) } }
+  }
+}
+
+function placedBetween(
+  compiled: CompiledSchedule,
+  { fromMs, untilMs, blackouts = [] }: ExpandOptions,
+  delayMs: number,
+): Placed[] {
+  const isRolled = compiled.schedule.roll !== undefined && compiled.schedule.roll !== 'skip'
+  const blackoutMs = Math.max(0, ...blackouts.map((blackout) => blackout.untilMs - blackout.fromMs))
+  const earliestMs = fromMs - delayMs - blackoutMs - (isRolled ? rolledMs : 0)
+  const placed: Placed[] = []
+  let hit = compiled.next(earliestMs - 1)
+  let runs = 0
+  while (hit !== undefined && hit.at < untilMs + compiled.leadMs) {
+    const following = compiled.next(hit.at)
+    const { effectiveMs, skipped } = compiled.place(hit)
+    if (!skipped && (hit.at < fromMs || runs++ < compiled.runsLeft))
+      placed.push({ nominalMs: hit.at, placedMs: effectiveMs, roomMs: (following?.at ?? Infinity) - hit.at })
+    if (placed.length > startsMax) throw new RangeError('It has too many occurrences to look at')
+    hit = following
+  }
+  return placed
+}
