@@ -84,6 +84,19 @@ test('new runs come by themselves, and change while one looks', async ({ page, b
   await expect(row.getByText('Succeeded')).toBeVisible()
 })
 
+test('rows do not move away under the pointer', async ({ page, base, label, sdk, receiver }) => {
+  const job = await sdk.jobs.create({ name: label, target: { type: 'http', url: receiver.url(label, 'ok') } })
+  const first = await ended(sdk, (await sdk.jobs.run(job.id)).id)
+  await open(page, `${base}/runs?job=${job.id}`)
+  await page.locator(`[data-run="${first}"]`).hover()
+  const second = await ended(sdk, (await sdk.jobs.run(job.id)).id)
+  const news = page.getByRole('button', { name: '1 new' })
+  await expect(news).toBeVisible()
+  await expect(page.locator('[data-run]')).toHaveCount(1)
+  await news.click()
+  await expect(page.locator('[data-run]').first()).toHaveAttribute('data-run', second)
+})
+
 test('a run that waits says what it waits for, and can be cancelled', async ({ page, base, label, sdk, receiver }) => {
   await sdk.queues.create({ name: label })
   await sdk.queues.pause(label, { reason: 'Moving house' })

@@ -15,6 +15,11 @@ export class RunList {
   #known = $state.raw<readonly Run[]>([])
   #names = $state.raw<Record<string, string>>({})
   #cursor = $state<string | null>()
+  #newestShown = $state<string>()
+  readonly #all = $derived.by(() => {
+    const { runs, nextCursor } = this.#first()
+    return mergeRows(runs, this.#known, nextCursor === null)
+  })
   readonly #first: () => FirstPage
   readonly #pageHref: (cursor: string) => string
 
@@ -36,14 +41,31 @@ export class RunList {
           this.#known = runs
           this.#names = {}
           this.#cursor = undefined
+          this.#newestShown = undefined
         }
       })
     })
   }
 
+  /** What to show: all rows, without those that came since the list was frozen. */
   get rows(): Run[] {
-    const { runs, nextCursor } = this.#first()
-    return mergeRows(runs, this.#known, nextCursor === null)
+    const newest = this.#newestShown
+    return newest === undefined ? this.#all : this.#all.filter((run) => run.id <= newest)
+  }
+
+  /** How many rows a frozen list keeps back. */
+  get keptBack(): number {
+    const newest = this.#newestShown
+    return newest === undefined ? 0 : this.#all.filter((run) => run.id > newest).length
+  }
+
+  /** Adds no rows at the top for now, so that none moves away under the pointer. Those shown still change. */
+  freeze(): void {
+    this.#newestShown ??= this.#all[0]?.id
+  }
+
+  thaw(): void {
+    this.#newestShown = undefined
   }
 
   get names(): Record<string, string> {
