@@ -66,15 +66,12 @@ describe('cases in other words', () => {
     })
   })
 
-  test.each(['0 0 30 2 *', '0 0 31 2,4,6,9,11 *'])('O-19: the impossible date %s is refused, and quickly', (cron) => {
-    const started = process.cpuUsage()
+  test.each(['0 0 30 2 *', '0 0 31 2,4,6,9,11 *'])('O-19: the impossible date %s is refused', (cron) => {
     const parsed = parseSchedule({ type: 'cron', cron, timezone: 'UTC' })
-    const { user, system } = process.cpuUsage(started)
     expect(parsed).toMatchObject({
       ok: false,
       problems: [{ pointer: '/cron', detail: expect.stringMatching(/^day-of-month: no month/) }],
     })
-    expect((user + system) / 1000).toBeLessThan(50)
   })
 
   test('O-20: a one-shot 30 days ahead and a monthly job do not fire in their first minute', () => {

@@ -99,35 +99,6 @@ describe('a forecast', () => {
     expect(total.starts[5]).toBe(1)
     expect(() => forecast([], { ...day, bucketMs: 1 })).toThrow('50000 buckets')
   })
-
-  test('of 100,000 jobs with 2,000 distinct rules over a day takes less than 10 s', () => {
-    const zones = ['UTC', 'Europe/London', 'America/New_York', 'Asia/Kolkata', 'Australia/Sydney']
-    const forms = [
-      (n: number) => `${n % 60} * * * *`,
-      (n: number) => `${n % 60}-59/${2 + (n % 9)} * * * *`,
-      (n: number) => `${n % 60} ${n % 24} * * *`,
-      (n: number) => `${n % 60} ${n % 24} * * ${n % 7}`,
-    ]
-    const jobs: ForecastJob[] = Array.from({ length: 100_000 }, (_, index) => {
-      const rule = index % 2_000
-      const schedule = cron(forms[rule % 4]?.(Math.floor(rule / 4)) ?? '', {
-        timezone: zones[rule % 5],
-        startAt: new Date(Date.UTC(2020, 0, 1, 0, 0, rule)).toISOString(),
-      })
-      return {
-        schedule,
-        seed: `job_${index}`,
-        keys: [`pool:${index % 3}`, `queue:${index % 50}`, `tenant:${index % 1_000}`],
-        durationMs: index % 60_000,
-      }
-    })
-    const started = process.cpuUsage()
-    const { total } = forecast(jobs, { ...day, bucketMs: 60_000 })
-    const { user, system } = process.cpuUsage(started)
-    console.info(`forecast of 100,000 jobs: ${((user + system) / 1e6).toFixed(1)} s`)
-    expect(total.starts.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(1_000_000)
-    expect((user + system) / 1e6).toBeLessThan(10)
-  })
 })
 
 describe('collisions', () => {

@@ -9,18 +9,6 @@ const ruleIn = (rrule: unknown, more: object = {}) =>
   parseSchedule({ type: 'rrule', rrule, timezone: 'Europe/Berlin', ...more })
 const problems = (parsed: ParsedSchedule) => (parsed.ok ? [] : parsed.problems)
 
-/** Parses, and says how long that takes when nothing else has the processor. */
-function timed(rrule: unknown, more: object = {}): { parsed: ParsedSchedule; tookMs: number } {
-  let tookMs = Infinity
-  for (let round = 0; ; round++) {
-    const started = process.cpuUsage()
-    const parsed = ruleIn(rrule, more)
-    const { user, system } = process.cpuUsage(started)
-    tookMs = Math.min(tookMs, (user + system) / 1000)
-    if (tookMs < 10 || round === 4) return { parsed, tookMs }
-  }
-}
-
 const numbers = (count: number, from = 0): string => Array.from({ length: count }, (_, index) => index + from).join(',')
 
 describe('what is accepted', () => {
@@ -39,9 +27,8 @@ describe('what is accepted', () => {
     ['FREQ=DAILY', { startAt: '2026-01-01T00:00', endAt: '2026-01-03T00:00Z' }],
     ['FREQ=YEARLY;COUNT=10000', { dtstart: '2000-01-01' }],
   ])('%j with %j, unchanged', (rrule, more) => {
-    const { parsed, tookMs } = timed(rrule, more)
+    const parsed = ruleIn(rrule, more)
     expect(parsed).toEqual({ ok: true, schedule: { type: 'rrule', rrule, timezone: 'Europe/Berlin', ...more } })
-    expect(tookMs).toBeLessThan(10)
   })
 })
 
@@ -102,9 +89,8 @@ describe('what is refused, with a pointer', () => {
     ['FREQ=DAILY;BYHOUR=9;BYSETPOS=2', /never runs/],
     ['FREQ=HOURLY;BYMINUTE=0,30;BYSETPOS=3', /never runs/],
   ])('%.60j', (rrule, detail) => {
-    const { parsed, tookMs } = timed(rrule)
+    const parsed = ruleIn(rrule)
     expect(problems(parsed)).toEqual([{ pointer: '/rrule', detail: expect.stringMatching(detail) }])
-    expect(tookMs).toBeLessThan(10)
   })
 
   test.each<[string, object, string, RegExp]>([
@@ -130,10 +116,9 @@ describe('what is refused, with a pointer', () => {
     ],
     ['FREQ=DAILY', { anchor: '2026-01-05T09:00' }, '/anchor', /Not a field/],
   ])('%s with %j', (rrule, more, pointer, detail) => {
-    const { parsed, tookMs } = timed(rrule, more)
+    const parsed = ruleIn(rrule, more)
     const expected = pointer === '' ? [] : [{ pointer, detail: expect.stringMatching(detail) }]
     expect(problems(parsed)).toEqual(expected)
-    expect(tookMs).toBeLessThan(10)
   })
 
   test('every bad part is told at once, each in its own rule', () => {
@@ -148,7 +133,7 @@ describe('what is refused, with a pointer', () => {
   })
 })
 
-test(`mutated rules are refused or fire, each in under 10 ms (5,000 runs, seed ${seed})`, () => {
+test(`mutated rules are refused or fire (5,000 runs, seed ${seed})`, () => {
   const good = [
     'FREQ=DAILY;INTERVAL=2;COUNT=30',
     'FREQ=WEEKLY;BYDAY=MO,WE,FR;WKST=SU;UNTIL=20301231T235959Z',
@@ -176,8 +161,7 @@ test(`mutated rules are refused or fire, each in under 10 ms (5,000 runs, seed $
     .map((ms) => new Date(ms).toISOString())
   fc.assert(
     fc.property(mutated, fc.option(dtstarts, { nil: undefined }), (rrule, dtstart) => {
-      const { parsed, tookMs } = timed(rrule, dtstart === undefined ? {} : { dtstart })
-      expect(tookMs).toBeLessThan(10)
+      const parsed = ruleIn(rrule, dtstart === undefined ? {} : { dtstart })
       outcomes[parsed.ok ? 'fires' : 'refused']++
       if (!parsed.ok) {
         expect(parsed.problems.every(({ pointer }) => pointer === '/rrule')).toBe(true)
