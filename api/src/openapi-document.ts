@@ -18,6 +18,7 @@ const tags: Record<string, string> = {
   Jobs: 'Stored definitions: a target, a schedule, policies. Every change is a version.',
   Runs: 'Executions: of a job, or ad hoc.',
   Schedules: 'What a schedule means, before it is saved.',
+  Calendars: 'Days and hours that schedules keep to, and stretches in which nothing starts.',
   Queues: 'Where runs wait, with their limits.',
   Projects: 'Named spaces of an organisation.',
   'API keys': 'What programs identify themselves with.',

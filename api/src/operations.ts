@@ -1,5 +1,7 @@
 import type { Operation } from './http/operation.ts'
 import { acceptOperations } from './routes/accept.ts'
+import { blackoutOperations } from './routes/blackouts.ts'
+import { calendarOperations } from './routes/calendars.ts'
 import { eventOperations } from './routes/events.ts'
 import { jobHistoryOperations } from './routes/job-history.ts'
 import { jobOperations } from './routes/jobs.ts'
@@ -21,6 +23,8 @@ export const operations: readonly Operation[] = [
   ...runOperations,
   ...responseBodyOperations,
   ...scheduleOperations,
+  ...calendarOperations,
+  ...blackoutOperations,
   ...queueOperations,
   ...projectOperations,
   ...keyOperations,

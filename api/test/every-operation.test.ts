@@ -41,6 +41,12 @@ afterAll(() => api.close())
 async function furnish(client: Client): Promise<Record<string, string>> {
   const job = await client.post<Job>('/v1/jobs', { name: 'theirs', externalId: 'theirs', target })
   const run = await client.post<Run>('/v1/runs', { target, dueAt: inAnHour(), queue: 'theirs' })
+  await client.post('/v1/calendars', { name: 'theirs' })
+  const blackout = await client.post<{ id: string }>('/v1/blackouts', {
+    name: 'theirs',
+    from: '2040-01-01T00:00:00Z',
+    until: '2040-01-02T00:00:00Z',
+  })
   const keys = await client.get<Page<{ id: string }>>('/v1/keys')
   const projects = await client.get<Page<{ id: string }>>('/v1/projects')
   return {
@@ -49,6 +55,8 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     version: '1',
     runId: run.body.id,
     queueName: 'theirs',
+    calendarName: 'theirs',
+    blackoutId: blackout.body.id,
     keyId: keys.body.data[0]?.id ?? '',
     projectId: projects.body.data[0]?.id ?? '',
   }
@@ -104,7 +112,7 @@ describe.each(guarded)('$operation.operationId', (each) => {
     if (path.includes('{') && !isOwnCreate) expect(answer.status).toBe(404)
     // A problem repeats the path that was asked for, and nothing else.
     const told = answer.text.replace(/"instance":"[^"]*"/, '')
-    for (const name of ['jobId', 'runId', 'keyId', 'projectId']) expect(told).not.toContain(owned[name])
+    for (const name of ['jobId', 'runId', 'keyId', 'projectId', 'blackoutId']) expect(told).not.toContain(owned[name])
   })
 })
 

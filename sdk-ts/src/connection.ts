@@ -48,6 +48,9 @@ export const edit = ({ client }: Connection, options: EditOptions = {}) => ({
   ...(options.ifVersion === undefined ? {} : { headers: { 'If-Match': `"${options.ifVersion}"` } }),
 })
 
+/** The query parameters of an operation. */
+export type Query<Data extends { query?: unknown }> = NonNullable<Data['query']>
+
 /** A list of the API as something to iterate. */
 export const listing = <Item, Query extends { cursor?: string }>(
   query: Query | undefined,

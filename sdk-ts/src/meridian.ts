@@ -1,3 +1,4 @@
+import * as calendarResources from './calendars.ts'
 import { type CallOptions, type Connection, call, value } from './connection.ts'
 import { type EventStreamOptions, type StreamedEvent, streamEvents } from './event-stream.ts'
 import { createClient, createConfig } from './generated/client/index.ts'
@@ -30,6 +31,8 @@ export class Meridian {
   readonly runs: ReturnType<typeof resources.runs>
   readonly schedules: ReturnType<typeof resources.schedules>
   readonly targets: ReturnType<typeof resources.targets>
+  readonly calendars: ReturnType<typeof calendarResources.calendars>
+  readonly blackouts: ReturnType<typeof calendarResources.blackouts>
   readonly queues: ReturnType<typeof resources.queues>
   readonly projects: ReturnType<typeof resources.projects>
   readonly keys: ReturnType<typeof resources.keys>
@@ -62,6 +65,8 @@ export class Meridian {
     this.runs = resources.runs(to)
     this.schedules = resources.schedules(to)
     this.targets = resources.targets(to)
+    this.calendars = calendarResources.calendars(to)
+    this.blackouts = calendarResources.blackouts(to)
     this.queues = resources.queues(to)
     this.projects = resources.projects(to)
     this.keys = resources.keys(to)

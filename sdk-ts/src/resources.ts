@@ -7,14 +7,13 @@ import {
   type EditOptions,
   edit,
   listing,
+  type Query,
   value,
   type WithDates,
 } from './connection.ts'
 import * as api from './generated/sdk.gen.ts'
 import type * as wire from './generated/types.gen.ts'
 import { pause } from './transport.ts'
-
-type Query<Data extends { query?: unknown }> = NonNullable<Data['query']>
 
 /** Jobs: stored definitions. */
 export const jobs = (to: Connection) => ({

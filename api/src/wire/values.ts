@@ -10,6 +10,7 @@ const nouns: Partial<Record<IdPrefix, string>> = {
   run: 'run',
   usr: 'user',
   evt: 'event',
+  blk: 'blackout',
 }
 
 const idMeta = (prefix: IdPrefix) => ({

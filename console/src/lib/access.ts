@@ -9,6 +9,8 @@ export const scopes = [
   'payloads:read',
   'queues:read',
   'queues:write',
+  'calendars:read',
+  'calendars:write',
   'projects:read',
   'projects:write',
   'keys:read',
@@ -22,7 +24,7 @@ const reading = scopes.filter((scope) => scope.endsWith(':read') && scope !== 'p
 const scopesOfRole: Record<Role, readonly Scope[]> = {
   owner: scopes,
   admin: scopes,
-  operator: [...reading, 'jobs:write', 'runs:write', 'queues:write', 'payloads:read'],
+  operator: [...reading, 'jobs:write', 'runs:write', 'queues:write', 'calendars:write', 'payloads:read'],
   viewer: reading,
   auditor: reading,
 }

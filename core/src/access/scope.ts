@@ -9,6 +9,8 @@ export const scopes = [
   'payloads:read',
   'queues:read',
   'queues:write',
+  'calendars:read',
+  'calendars:write',
   'projects:read',
   'projects:write',
   'keys:read',
@@ -19,13 +21,13 @@ export type Scope = (typeof scopes)[number]
 export const roles = ['owner', 'admin', 'operator', 'viewer', 'auditor'] as const
 export type Role = (typeof roles)[number]
 
-const readOnly: Scope[] = ['jobs:read', 'runs:read', 'queues:read', 'projects:read', 'keys:read']
+const readOnly: Scope[] = ['jobs:read', 'runs:read', 'queues:read', 'calendars:read', 'projects:read', 'keys:read']
 
 /** Seeing payloads is a permission of its own: a viewer sees that a run happened, not what it carried. */
 export const roleScopes: Record<Role, ReadonlySet<Scope>> = {
   owner: new Set(scopes),
   admin: new Set(scopes),
-  operator: new Set([...readOnly, 'jobs:write', 'runs:write', 'queues:write', 'payloads:read']),
+  operator: new Set([...readOnly, 'jobs:write', 'runs:write', 'queues:write', 'calendars:write', 'payloads:read']),
   viewer: new Set(readOnly),
   auditor: new Set(readOnly),
 }

@@ -257,6 +257,66 @@ export const occurrences = pgTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.jobId, table.nominalAt] })],
 )
 
+export const calendars = pgTable(
+  'calendars',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    name: text('name').notNull(),
+    version: integer('version').notNull().default(1),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+export const calendarVersions = pgTable(
+  'calendar_versions',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    calendarId: uuid('calendar_id').notNull(),
+    version: integer('version').notNull(),
+    definition: jsonb('definition').notNull(),
+    createdBy: text('created_by').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.calendarId, table.version] })],
+)
+
+export const blackouts = pgTable(
+  'blackouts',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    projectId: uuid('project_id'),
+    name: text('name').notNull(),
+    fromAt: instant('from_at').notNull(),
+    untilAt: instant('until_at').notNull(),
+    roll: text('roll', { enum: ['skip', 'next'] })
+      .notNull()
+      .default('skip'),
+    createdBy: text('created_by').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+    version: integer('version').notNull().default(1),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+export const scheduleSpans = pgTable(
+  'schedule_spans',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    jobId: uuid('job_id').notNull(),
+    fromAt: instant('from_at').notNull(),
+    jobVersion: integer('job_version').notNull(),
+    spec: jsonb('spec'),
+    paused: boolean('paused').notNull(),
+    tzVersion: text('tz_version').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.jobId, table.fromAt] })],
+)
+
 // Runs --------------------------------------------------------------------------------------------------------
 
 export const inputs = pgTable('inputs', {

@@ -2,9 +2,9 @@ import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import { requireScope } from '../access/scope.ts'
 import { type Ctx, type Tx, withRead } from '../db/context.ts'
 import { jobVersions } from '../db/schema.ts'
-import { AppError, notFound } from '../kernel/errors.ts'
+import { notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
-import type { Page, PageRequest } from '../kernel/page.ts'
+import { decodeVersion, encodeVersion, type Page, type PageRequest } from '../kernel/page.ts'
 import { readJob } from './internal.ts'
 import type { JobVersion, JobVersionSummary } from './job.ts'
 import { type StoredDefinition, seeTarget } from './sealed-target.ts'
@@ -65,14 +65,4 @@ export async function readVersion(tx: Tx, id: Uuid, version: number): Promise<Ve
     .where(and(eq(jobVersions.tenantId, tx.tenantId), eq(jobVersions.jobId, id), eq(jobVersions.version, version)))
   if (row === undefined) throw notFound('version of the job')
   return row
-}
-
-const encodeVersion = (version: number): string => Buffer.from(String(version)).toString('base64url')
-
-function decodeVersion(cursor: string): number {
-  const text = Buffer.from(cursor, 'base64url').toString()
-  if (/^\d{1,9}$/.test(text) && encodeVersion(Number(text)) === cursor) return Number(text)
-  throw new AppError('malformed-request', 'The cursor is not one that this list gave out.', {
-    errors: [{ pointer: '/cursor', detail: 'not a cursor of this list' }],
-  })
 }

@@ -1,7 +1,22 @@
 import { randomFillSync } from 'node:crypto'
 
 /** Every kind of id that leaves the system carries its prefix; the database holds the bare UUID. */
-export const idPrefixes = ['ten', 'prj', 'usr', 'key', 'job', 'run', 'que', 'evt', 'ses', 'aud', 'req', 'exe'] as const
+export const idPrefixes = [
+  'ten',
+  'prj',
+  'usr',
+  'key',
+  'job',
+  'run',
+  'que',
+  'cal',
+  'blk',
+  'evt',
+  'ses',
+  'aud',
+  'req',
+  'exe',
+] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 
 /** A UUID in its canonical lower-case text form. */

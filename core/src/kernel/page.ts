@@ -21,12 +21,23 @@ export const encodeCursor = (lastId: Uuid): string =>
 export function decodeCursor(cursor: string): Uuid {
   const hex = Buffer.from(cursor, 'base64url').toString('hex')
   const id = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
-  if (!isUuid(id) || encodeCursor(id) !== cursor) {
-    throw new AppError('malformed-request', 'The cursor is not one that this list gave out.', {
-      errors: [{ pointer: '/cursor', detail: 'not a cursor of this list' }],
-    })
-  }
+  if (!isUuid(id) || encodeCursor(id) !== cursor) throw notACursor()
   return id
+}
+
+const notACursor = (): AppError =>
+  new AppError('malformed-request', 'The cursor is not one that this list gave out.', {
+    errors: [{ pointer: '/cursor', detail: 'not a cursor of this list' }],
+  })
+
+/** The cursor of a list of versions. */
+export const encodeVersion = (version: number): string => Buffer.from(String(version)).toString('base64url')
+
+/** The version a cursor points behind. Throws `malformed-request` for a text that `encodeVersion` never made. */
+export function decodeVersion(cursor: string): number {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  if (/^\d{1,9}$/.test(text) && encodeVersion(Number(text)) === cursor) return Number(text)
+  throw notACursor()
 }
 
 /** Cuts the one row asked for beyond the page, and says where the next page starts. */

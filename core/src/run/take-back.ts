@@ -7,22 +7,26 @@ import type { Uuid } from '../kernel/ids.ts'
  * were not admitted. For pausing, editing and deleting a job, in that verb's transaction. Returns the earliest
  * instant taken back, where the schedule has to go on if it goes on.
  */
-export async function takeBackPending(tx: Tx, jobId: Uuid): Promise<Date | null> {
-  const rows = await runNamed<[Date | null]>(
+export const takeBackPending = async (tx: Tx, jobId: Uuid): Promise<Date | null> =>
+  (await takeBackPendingOf(tx, [jobId])).get(jobId) ?? null
+
+/** The same for many jobs of the tenant: the earliest instant of each that had any. */
+export async function takeBackPendingOf(tx: Tx, jobIds: readonly Uuid[]): Promise<Map<Uuid, Date>> {
+  const rows = await runNamed<[Uuid, Date]>(
     tx.client,
     'take_back_pending',
     `with d as (
-       delete from due d where d.tenant_id = $1 and d.job_id = $2 and d.nominal_at is not null and d.attempt = 0 and exists (
-         select from occurrences o where o.tenant_id = $1 and o.job_id = $2 and o.nominal_at = d.nominal_at and o.outcome = 'pending' offset 0)
-       returning d.id, d.project_id, d.keep_week, d.nominal_at),
+       delete from due d where d.tenant_id = $1 and d.job_id = any($2::uuid[]) and d.nominal_at is not null and d.attempt = 0 and exists (
+         select from occurrences o where o.tenant_id = $1 and o.job_id = d.job_id and o.nominal_at = d.nominal_at and o.outcome = 'pending' offset 0)
+       returning d.id, d.project_id, d.keep_week, d.job_id, d.nominal_at),
      i as (
        delete from inputs i using d
        where i.tenant_id = $1 and i.project_id = d.project_id and i.keep_week = d.keep_week and i.id = d.id),
      o as (
        delete from occurrences o using d
-       where o.tenant_id = $1 and o.job_id = $2 and o.nominal_at = d.nominal_at and o.outcome = 'pending')
-     select min(nominal_at) from d`,
-    [tx.tenantId, jobId],
+       where o.tenant_id = $1 and o.job_id = d.job_id and o.nominal_at = d.nominal_at and o.outcome = 'pending')
+     select job_id, min(nominal_at) from d group by job_id`,
+    [tx.tenantId, jobIds],
   )
-  return rows[0]?.[0] ?? null
+  return new Map(rows)
 }

@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
-import type { AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSystemData, GetSystemErrors, GetSystemResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
+import type { AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSystemData, GetSystemErrors, GetSystemResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -581,6 +581,261 @@ export const previewSchedule = <ThrowOnError extends boolean = false>(options: O
             type: 'http'
         }],
     url: '/v1/schedules/preview',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List calendars, oldest first
+ */
+export const listCalendars = <ThrowOnError extends boolean = false>(options?: Options<ListCalendarsData, ThrowOnError>): RequestResult<ListCalendarsResponses, ListCalendarsErrors, ThrowOnError> => (options?.client ?? client).get<ListCalendarsResponses, ListCalendarsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/calendars',
+    ...options
+});
+
+/**
+ * Create a calendar
+ *
+ * For all projects of the organisation. Schedules name it in `onlyOn` and `notOn`.
+ */
+export const createCalendar = <ThrowOnError extends boolean = false>(options: Options<CreateCalendarData, ThrowOnError>): RequestResult<CreateCalendarResponses, CreateCalendarErrors, ThrowOnError> => (options.client ?? client).post<CreateCalendarResponses, CreateCalendarErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/calendars',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Read an iCalendar file as a calendar
+ *
+ * Saves nothing: look at it, then create or change a calendar with it.
+ */
+export const readIcs = <ThrowOnError extends boolean = false>(options: Options<ReadIcsData, ThrowOnError>): RequestResult<ReadIcsResponses, ReadIcsErrors, ThrowOnError> => (options.client ?? client).post<ReadIcsResponses, ReadIcsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/calendars/read-ics',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a calendar
+ *
+ * Refused, with the jobs, while schedules use it.
+ */
+export const deleteCalendar = <ThrowOnError extends boolean = false>(options: Options<DeleteCalendarData, ThrowOnError>): RequestResult<DeleteCalendarResponses, DeleteCalendarErrors, ThrowOnError> => (options.client ?? client).delete<DeleteCalendarResponses, DeleteCalendarErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/calendars/{calendarName}',
+    ...options
+});
+
+/**
+ * Get a calendar, and who uses it
+ */
+export const getCalendar = <ThrowOnError extends boolean = false>(options: Options<GetCalendarData, ThrowOnError>): RequestResult<GetCalendarResponses, GetCalendarErrors, ThrowOnError> => (options.client ?? client).get<GetCalendarResponses, GetCalendarErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/calendars/{calendarName}',
+    ...options
+});
+
+/**
+ * Change a calendar
+ *
+ * Makes a new version when anything differs. What schedules that use it had written ahead is taken back and decided again.
+ */
+export const updateCalendar = <ThrowOnError extends boolean = false>(options: Options<UpdateCalendarData, ThrowOnError>): RequestResult<UpdateCalendarResponses, UpdateCalendarErrors, ThrowOnError> => (options.client ?? client).patch<UpdateCalendarResponses, UpdateCalendarErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/calendars/{calendarName}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List the versions of a calendar, newest first
+ */
+export const listCalendarVersions = <ThrowOnError extends boolean = false>(options: Options<ListCalendarVersionsData, ThrowOnError>): RequestResult<ListCalendarVersionsResponses, ListCalendarVersionsErrors, ThrowOnError> => (options.client ?? client).get<ListCalendarVersionsResponses, ListCalendarVersionsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/calendars/{calendarName}/versions',
+    ...options
+});
+
+/**
+ * Get a version of a calendar
+ */
+export const getCalendarVersion = <ThrowOnError extends boolean = false>(options: Options<GetCalendarVersionData, ThrowOnError>): RequestResult<GetCalendarVersionResponses, GetCalendarVersionErrors, ThrowOnError> => (options.client ?? client).get<GetCalendarVersionResponses, GetCalendarVersionErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/calendars/{calendarName}/versions/{version}',
+    ...options
+});
+
+/**
+ * List blackouts, oldest first
+ *
+ * Of the project and of all projects.
+ */
+export const listBlackouts = <ThrowOnError extends boolean = false>(options?: Options<ListBlackoutsData, ThrowOnError>): RequestResult<ListBlackoutsResponses, ListBlackoutsErrors, ThrowOnError> => (options?.client ?? client).get<ListBlackoutsResponses, ListBlackoutsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/blackouts',
+    ...options
+});
+
+/**
+ * Set a blackout
+ *
+ * Nothing starts by its schedule in it. Runs that were started otherwise are not held back.
+ */
+export const createBlackout = <ThrowOnError extends boolean = false>(options: Options<CreateBlackoutData, ThrowOnError>): RequestResult<CreateBlackoutResponses, CreateBlackoutErrors, ThrowOnError> => (options.client ?? client).post<CreateBlackoutResponses, CreateBlackoutErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/blackouts',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Lift a blackout
+ *
+ * What waits for its end is decided again.
+ */
+export const deleteBlackout = <ThrowOnError extends boolean = false>(options: Options<DeleteBlackoutData, ThrowOnError>): RequestResult<DeleteBlackoutResponses, DeleteBlackoutErrors, ThrowOnError> => (options.client ?? client).delete<DeleteBlackoutResponses, DeleteBlackoutErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/blackouts/{blackoutId}',
+    ...options
+});
+
+/**
+ * Get a blackout
+ */
+export const getBlackout = <ThrowOnError extends boolean = false>(options: Options<GetBlackoutData, ThrowOnError>): RequestResult<GetBlackoutResponses, GetBlackoutErrors, ThrowOnError> => (options.client ?? client).get<GetBlackoutResponses, GetBlackoutErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/blackouts/{blackoutId}',
+    ...options
+});
+
+/**
+ * Change a blackout
+ */
+export const updateBlackout = <ThrowOnError extends boolean = false>(options: Options<UpdateBlackoutData, ThrowOnError>): RequestResult<UpdateBlackoutResponses, UpdateBlackoutErrors, ThrowOnError> => (options.client ?? client).patch<UpdateBlackoutResponses, UpdateBlackoutErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/blackouts/{blackoutId}',
     ...options,
     headers: {
         'Content-Type': 'application/json',

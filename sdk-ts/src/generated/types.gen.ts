@@ -45,6 +45,225 @@ export type Attempt = {
     retryAt: string | null;
 };
 
+/**
+ * A stretch of time in which no schedule starts anything.
+ */
+export type Blackout = {
+    id: string;
+    /**
+     * It holds in all projects of the organisation.
+     */
+    isForAll: boolean;
+    name: string;
+    from: string;
+    /**
+     * Exclusive.
+     */
+    until: string;
+    roll: 'skip' | 'next';
+    /**
+     * A key, a person, or `system`.
+     */
+    createdBy: string;
+    createdAt: string;
+    updatedAt: string;
+    version: number;
+};
+
+/**
+ * What is left out stays.
+ */
+export type BlackoutChanges = {
+    name?: string;
+    from?: string;
+    until?: string;
+    /**
+     * What falls into it is skipped, or waits for its end.
+     */
+    roll?: 'skip' | 'next';
+};
+
+/**
+ * A named set of days and hours: everything that one of its parts holds.
+ */
+export type Calendar = {
+    id: string;
+    name: string;
+    /**
+     * Raised by every change, each of which is kept.
+     */
+    version: number;
+    description: string | null;
+    /**
+     * Whole days.
+     */
+    dates: Array<string>;
+    /**
+     * Stretches of days, or of time.
+     */
+    ranges: Array<{
+        from: string;
+        /**
+         * A date is included, a time is not
+         */
+        until: string;
+    }>;
+    /**
+     * Hours of days of the week.
+     */
+    weekly: Array<{
+        days: Array<'SUN' | 'MON' | 'TUE' | 'WED' | 'THU' | 'FRI' | 'SAT'>;
+        from: string;
+        until: string;
+    }>;
+    /**
+     * Holidays of countries, states or regions.
+     */
+    holidays: Array<{
+        country: string;
+        state?: string;
+        region?: string;
+        /**
+         * Which kinds count (default: public)
+         */
+        types?: Array<'public' | 'bank' | 'optional' | 'school' | 'observance'>;
+    }>;
+    createdAt: string;
+    updatedAt: string;
+};
+
+/**
+ * What is left out stays, what is given replaces the whole field.
+ */
+export type CalendarChanges = {
+    description?: string | null;
+    dates?: Array<string>;
+    ranges?: Array<{
+        from: string;
+        /**
+         * A date is included, a time is not
+         */
+        until: string;
+    }>;
+    weekly?: Array<{
+        days: Array<'SUN' | 'MON' | 'TUE' | 'WED' | 'THU' | 'FRI' | 'SAT'>;
+        from: string;
+        until: string;
+    }>;
+    holidays?: Array<{
+        country: string;
+        state?: string;
+        region?: string;
+        /**
+         * Which kinds count (default: public)
+         */
+        types?: Array<'public' | 'bank' | 'optional' | 'school' | 'observance'>;
+    }>;
+};
+
+export type CalendarDetails = {
+    id: string;
+    name: string;
+    /**
+     * Raised by every change, each of which is kept.
+     */
+    version: number;
+    description: string | null;
+    /**
+     * Whole days.
+     */
+    dates: Array<string>;
+    /**
+     * Stretches of days, or of time.
+     */
+    ranges: Array<{
+        from: string;
+        /**
+         * A date is included, a time is not
+         */
+        until: string;
+    }>;
+    /**
+     * Hours of days of the week.
+     */
+    weekly: Array<{
+        days: Array<'SUN' | 'MON' | 'TUE' | 'WED' | 'THU' | 'FRI' | 'SAT'>;
+        from: string;
+        until: string;
+    }>;
+    /**
+     * Holidays of countries, states or regions.
+     */
+    holidays: Array<{
+        country: string;
+        state?: string;
+        region?: string;
+        /**
+         * Which kinds count (default: public)
+         */
+        types?: Array<'public' | 'bank' | 'optional' | 'school' | 'observance'>;
+    }>;
+    createdAt: string;
+    updatedAt: string;
+    use: {
+        /**
+         * Jobs of all projects whose schedules name it.
+         */
+        count: number;
+        /**
+         * Those of this project, at most 50.
+         */
+        jobs: Array<{
+            id: string;
+            name: string;
+        }>;
+    };
+};
+
+export type CalendarVersion = {
+    version: number;
+    description: string | null;
+    /**
+     * Whole days.
+     */
+    dates: Array<string>;
+    /**
+     * Stretches of days, or of time.
+     */
+    ranges: Array<{
+        from: string;
+        /**
+         * A date is included, a time is not
+         */
+        until: string;
+    }>;
+    /**
+     * Hours of days of the week.
+     */
+    weekly: Array<{
+        days: Array<'SUN' | 'MON' | 'TUE' | 'WED' | 'THU' | 'FRI' | 'SAT'>;
+        from: string;
+        until: string;
+    }>;
+    /**
+     * Holidays of countries, states or regions.
+     */
+    holidays: Array<{
+        country: string;
+        state?: string;
+        region?: string;
+        /**
+         * Which kinds count (default: public)
+         */
+        types?: Array<'public' | 'bank' | 'optional' | 'school' | 'observance'>;
+    }>;
+    /**
+     * A key, a person, or `system`.
+     */
+    createdBy: string;
+    createdAt: string;
+};
+
 export type CreatedApiKey = {
     id: string;
     name: string;
@@ -75,7 +294,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -90,6 +309,27 @@ export type Event = {
 export type FieldProblem = {
     pointer: string;
     detail: string;
+};
+
+export type IcsCalendar = {
+    /**
+     * Whole days.
+     */
+    dates: Array<string>;
+    /**
+     * Stretches of days, or of time.
+     */
+    ranges: Array<{
+        from: string;
+        /**
+         * A date is included, a time is not
+         */
+        until: string;
+    }>;
+    /**
+     * What was left out, and why.
+     */
+    problems: Array<string>;
 };
 
 export type Job = {
@@ -368,6 +608,62 @@ export type NewApiKey = {
     expiresAt?: string | null;
 };
 
+export type NewBlackout = {
+    name: string;
+    from: string;
+    /**
+     * Exclusive.
+     */
+    until: string;
+    /**
+     * What falls into it is skipped, or waits for its end.
+     */
+    roll?: 'skip' | 'next';
+    /**
+     * For all projects: set by people only.
+     */
+    isForAll?: boolean;
+};
+
+export type NewCalendar = {
+    description?: string | null;
+    /**
+     * Whole days.
+     */
+    dates?: Array<string>;
+    /**
+     * Stretches of days, or of time.
+     */
+    ranges?: Array<{
+        from: string;
+        /**
+         * A date is included, a time is not
+         */
+        until: string;
+    }>;
+    /**
+     * Hours of days of the week.
+     */
+    weekly?: Array<{
+        days: Array<'SUN' | 'MON' | 'TUE' | 'WED' | 'THU' | 'FRI' | 'SAT'>;
+        from: string;
+        until: string;
+    }>;
+    /**
+     * Holidays of countries, states or regions.
+     */
+    holidays?: Array<{
+        country: string;
+        state?: string;
+        region?: string;
+        /**
+         * Which kinds count (default: public)
+         */
+        types?: Array<'public' | 'bank' | 'optional' | 'school' | 'observance'>;
+    }>;
+    name: string;
+};
+
 export type NewJob = {
     name: string;
     description?: string | null;
@@ -595,6 +891,25 @@ export type QueueDepth = {
      * Counting stopped: there may be more scheduled or ready ones.
      */
     isLowerBound: boolean;
+};
+
+export type ReadIcs = {
+    /**
+     * The file: its events become days and ranges.
+     */
+    ics: string;
+    /**
+     * Whose wall clock the calendar is on.
+     */
+    timezone: string;
+    /**
+     * Repeated events are written out from here (now).
+     */
+    from?: string;
+    /**
+     * To here (two years after `from`), at most 10 years.
+     */
+    until?: string;
 };
 
 export type RecentRun = {
@@ -899,7 +1214,7 @@ export type SchedulePreview = {
 /**
  * What a credential may do.
  */
-export type Scope = 'jobs:read' | 'jobs:write' | 'runs:read' | 'runs:write' | 'payloads:read' | 'queues:read' | 'queues:write' | 'projects:read' | 'projects:write' | 'keys:read' | 'keys:write';
+export type Scope = 'jobs:read' | 'jobs:write' | 'runs:read' | 'runs:write' | 'payloads:read' | 'queues:read' | 'queues:write' | 'calendars:read' | 'calendars:write' | 'projects:read' | 'projects:write' | 'keys:read' | 'keys:write';
 
 export type System = {
     version: string;
@@ -3024,6 +3339,919 @@ export type PreviewScheduleResponses = {
 };
 
 export type PreviewScheduleResponse = PreviewScheduleResponses[keyof PreviewScheduleResponses];
+
+export type ListCalendarsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+    };
+    url: '/v1/calendars';
+};
+
+export type ListCalendarsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListCalendarsError = ListCalendarsErrors[keyof ListCalendarsErrors];
+
+export type ListCalendarsResponses = {
+    /**
+     * A page of calendars.
+     */
+    200: {
+        data: Array<Calendar>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type ListCalendarsResponse = ListCalendarsResponses[keyof ListCalendarsResponses];
+
+export type CreateCalendarData = {
+    body: NewCalendar;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * A repeated request with the same key is answered as the first one was. Required when the project says so.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/calendars';
+};
+
+export type CreateCalendarErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type CreateCalendarError = CreateCalendarErrors[keyof CreateCalendarErrors];
+
+export type CreateCalendarResponses = {
+    /**
+     * The calendar.
+     */
+    201: Calendar;
+};
+
+export type CreateCalendarResponse = CreateCalendarResponses[keyof CreateCalendarResponses];
+
+export type ReadIcsData = {
+    body: ReadIcs;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/calendars/read-ics';
+};
+
+export type ReadIcsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ReadIcsError = ReadIcsErrors[keyof ReadIcsErrors];
+
+export type ReadIcsResponses = {
+    /**
+     * What a calendar would hold, and what was left out.
+     */
+    200: IcsCalendar;
+};
+
+export type ReadIcsResponse = ReadIcsResponses[keyof ReadIcsResponses];
+
+export type DeleteCalendarData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have seen: refused with 412 when it has changed since.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        calendarName: string;
+    };
+    query?: never;
+    url: '/v1/calendars/{calendarName}';
+};
+
+export type DeleteCalendarErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Changed by somebody else (`precondition-failed`).
+     */
+    412: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type DeleteCalendarError = DeleteCalendarErrors[keyof DeleteCalendarErrors];
+
+export type DeleteCalendarResponses = {
+    /**
+     * It is gone.
+     */
+    204: void;
+};
+
+export type DeleteCalendarResponse = DeleteCalendarResponses[keyof DeleteCalendarResponses];
+
+export type GetCalendarData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have: answered with 304 when it is still the same.
+         */
+        'If-None-Match'?: string;
+    };
+    path: {
+        calendarName: string;
+    };
+    query?: never;
+    url: '/v1/calendars/{calendarName}';
+};
+
+export type GetCalendarErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetCalendarError = GetCalendarErrors[keyof GetCalendarErrors];
+
+export type GetCalendarResponses = {
+    /**
+     * The calendar.
+     */
+    200: CalendarDetails;
+};
+
+export type GetCalendarResponse = GetCalendarResponses[keyof GetCalendarResponses];
+
+export type UpdateCalendarData = {
+    body: CalendarChanges;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have seen: refused with 412 when it has changed since.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        calendarName: string;
+    };
+    query?: never;
+    url: '/v1/calendars/{calendarName}';
+};
+
+export type UpdateCalendarErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Changed by somebody else (`precondition-failed`).
+     */
+    412: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type UpdateCalendarError = UpdateCalendarErrors[keyof UpdateCalendarErrors];
+
+export type UpdateCalendarResponses = {
+    /**
+     * The calendar.
+     */
+    200: Calendar;
+};
+
+export type UpdateCalendarResponse = UpdateCalendarResponses[keyof UpdateCalendarResponses];
+
+export type ListCalendarVersionsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        calendarName: string;
+    };
+    query?: {
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+    };
+    url: '/v1/calendars/{calendarName}/versions';
+};
+
+export type ListCalendarVersionsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListCalendarVersionsError = ListCalendarVersionsErrors[keyof ListCalendarVersionsErrors];
+
+export type ListCalendarVersionsResponses = {
+    /**
+     * A page of versions.
+     */
+    200: {
+        data: Array<CalendarVersion>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type ListCalendarVersionsResponse = ListCalendarVersionsResponses[keyof ListCalendarVersionsResponses];
+
+export type GetCalendarVersionData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        calendarName: string;
+        version: number;
+    };
+    query?: never;
+    url: '/v1/calendars/{calendarName}/versions/{version}';
+};
+
+export type GetCalendarVersionErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetCalendarVersionError = GetCalendarVersionErrors[keyof GetCalendarVersionErrors];
+
+export type GetCalendarVersionResponses = {
+    /**
+     * The version.
+     */
+    200: CalendarVersion;
+};
+
+export type GetCalendarVersionResponse = GetCalendarVersionResponses[keyof GetCalendarVersionResponses];
+
+export type ListBlackoutsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+        /**
+         * `true`: only those that are not over.
+         */
+        open?: 'true' | 'false';
+    };
+    url: '/v1/blackouts';
+};
+
+export type ListBlackoutsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListBlackoutsError = ListBlackoutsErrors[keyof ListBlackoutsErrors];
+
+export type ListBlackoutsResponses = {
+    /**
+     * A page of blackouts.
+     */
+    200: {
+        data: Array<Blackout>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type ListBlackoutsResponse = ListBlackoutsResponses[keyof ListBlackoutsResponses];
+
+export type CreateBlackoutData = {
+    body: NewBlackout;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * A repeated request with the same key is answered as the first one was. Required when the project says so.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/blackouts';
+};
+
+export type CreateBlackoutErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type CreateBlackoutError = CreateBlackoutErrors[keyof CreateBlackoutErrors];
+
+export type CreateBlackoutResponses = {
+    /**
+     * The blackout.
+     */
+    201: Blackout;
+};
+
+export type CreateBlackoutResponse = CreateBlackoutResponses[keyof CreateBlackoutResponses];
+
+export type DeleteBlackoutData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have seen: refused with 412 when it has changed since.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        blackoutId: string;
+    };
+    query?: never;
+    url: '/v1/blackouts/{blackoutId}';
+};
+
+export type DeleteBlackoutErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Changed by somebody else (`precondition-failed`).
+     */
+    412: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type DeleteBlackoutError = DeleteBlackoutErrors[keyof DeleteBlackoutErrors];
+
+export type DeleteBlackoutResponses = {
+    /**
+     * It is gone.
+     */
+    204: void;
+};
+
+export type DeleteBlackoutResponse = DeleteBlackoutResponses[keyof DeleteBlackoutResponses];
+
+export type GetBlackoutData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have: answered with 304 when it is still the same.
+         */
+        'If-None-Match'?: string;
+    };
+    path: {
+        blackoutId: string;
+    };
+    query?: never;
+    url: '/v1/blackouts/{blackoutId}';
+};
+
+export type GetBlackoutErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetBlackoutError = GetBlackoutErrors[keyof GetBlackoutErrors];
+
+export type GetBlackoutResponses = {
+    /**
+     * The blackout.
+     */
+    200: Blackout;
+};
+
+export type GetBlackoutResponse = GetBlackoutResponses[keyof GetBlackoutResponses];
+
+export type UpdateBlackoutData = {
+    body: BlackoutChanges;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have seen: refused with 412 when it has changed since.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        blackoutId: string;
+    };
+    query?: never;
+    url: '/v1/blackouts/{blackoutId}';
+};
+
+export type UpdateBlackoutErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Changed by somebody else (`precondition-failed`).
+     */
+    412: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type UpdateBlackoutError = UpdateBlackoutErrors[keyof UpdateBlackoutErrors];
+
+export type UpdateBlackoutResponses = {
+    /**
+     * The blackout.
+     */
+    200: Blackout;
+};
+
+export type UpdateBlackoutResponse = UpdateBlackoutResponses[keyof UpdateBlackoutResponses];
 
 export type ListQueuesData = {
     body?: never;

@@ -9,6 +9,8 @@ export const scopeMeanings: Record<Scope, string> = {
   'payloads:read': 'See requests, answers and logs',
   'queues:read': 'See queues',
   'queues:write': 'Make, change and pause queues',
+  'calendars:read': 'See calendars and blackouts',
+  'calendars:write': 'Make, change and delete calendars and blackouts',
   'projects:read': 'See the project',
   'projects:write': 'Change the project',
   'keys:read': 'See API keys',
@@ -27,7 +29,11 @@ export const scopeSets: readonly { name: string; words: string; scopes: readonly
     words: 'Manage jobs as well',
     scopes: ['jobs:read', 'jobs:write', 'runs:read', 'runs:write', 'payloads:read', 'queues:read', 'queues:write'],
   },
-  { name: 'read', words: 'Only look', scopes: ['jobs:read', 'runs:read', 'queues:read', 'projects:read'] },
+  {
+    name: 'read',
+    words: 'Only look',
+    scopes: ['jobs:read', 'runs:read', 'queues:read', 'calendars:read', 'projects:read'],
+  },
   { name: 'all', words: 'Everything', scopes },
 ]
 

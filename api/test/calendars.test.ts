@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Job, type Page, type Problem, startTestApi, type TestApi, target } from './api.ts'
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startTestApi()
+})
+afterAll(() => api.close())
+
+interface Calendar {
+  id: string
+  name: string
+  version: number
+  dates: string[]
+  use?: { count: number; jobs: { id: string; name: string }[] }
+}
+
+test('a calendar is made, changed by who has seen it last, and every version stays', async () => {
+  const { client } = await api.tenant()
+  const made = await client.post<Calendar>('/v1/calendars', { name: 'feasts', dates: ['2026-12-25'] })
+  expect([made.status, made.body.version, made.body.id.slice(0, 4)]).toEqual([201, 1, 'cal_'])
+  const path = '/v1/calendars/feasts'
+  const etag = made.headers.get('etag') ?? ''
+  const changed = await client.send<Calendar>('PATCH', path, { dates: ['2026-12-26'] }, { 'if-match': etag })
+  expect(changed.body).toMatchObject({ version: 2, dates: ['2026-12-26'] })
+  expect((await client.send('PATCH', path, { dates: [] }, { 'if-match': etag })).status).toBe(412)
+  expect((await client.get<Calendar>(`${path}/versions/1`)).body.dates).toEqual(['2026-12-25'])
+  expect((await client.get<Page<Calendar>>(`${path}/versions`)).body.data.map(({ version }) => version)).toEqual([2, 1])
+  expect((await client.get<Page<Calendar>>('/v1/calendars')).body.data).toEqual([changed.body])
+  const wrong = await client.send<Problem>('PATCH', path, {
+    weekly: [{ days: ['NOON'], from: '09:00', until: '10:00' }],
+  })
+  expect([wrong.status, wrong.body.errors?.map(({ pointer }) => pointer)]).toEqual([422, ['/weekly/0/days/0']])
+})
+
+test('a calendar in use is kept, and the answer names the jobs', async () => {
+  const { client } = await api.tenant()
+  await client.post('/v1/calendars', { name: 'closed', dates: ['2026-12-25'] })
+  const schedule = { type: 'cron', cron: '0 6 * * *', timezone: 'Europe/London' }
+  const { body: job } = await client.post<Job>('/v1/jobs', { name: 'Nightly', target, schedule })
+  await api.db.owner.query(`update schedules set spec = spec || '{"notOn": ["closed"]}' where spec ->> 'cron' = $1`, [
+    schedule.cron,
+  ])
+  const kept = await client.send<Problem>('DELETE', '/v1/calendars/closed')
+  expect([kept.status, kept.body.current]).toEqual([409, { count: 1, jobs: [{ id: job.id, name: 'Nightly' }] }])
+  expect((await client.get<Calendar>('/v1/calendars/closed')).body.use).toEqual(kept.body.current)
+  await client.send('DELETE', `/v1/jobs/${job.id}`)
+  expect((await client.send('DELETE', '/v1/calendars/closed')).status).toBe(204)
+  expect((await client.get('/v1/calendars/closed')).status).toBe(404)
+})
+
+test('blackouts are set and lifted, and those that are over can be left out', async () => {
+  const { client } = await api.tenant()
+  const past = await client.post('/v1/blackouts', {
+    name: 'past',
+    from: '2020-01-01T00:00Z',
+    until: '2020-01-02T00:00Z',
+  })
+  const body = { name: 'move', from: '2040-01-01T00:00:00Z', until: '2040-01-01T06:00:00Z', roll: 'next' }
+  const { body: made, status } = await client.post<{ id: string }>('/v1/blackouts', body)
+  expect([past.status, status]).toEqual([201, 201])
+  expect(made).toMatchObject({ name: 'move', from: '2040-01-01T00:00:00.000Z', roll: 'next', isForAll: false })
+  const open = await client.get<Page<unknown>>('/v1/blackouts?open=true')
+  expect(open.body.data).toEqual([made])
+  expect((await client.get<Page<unknown>>('/v1/blackouts')).body.data).toHaveLength(2)
+  const backwards = await client.send<Problem>('PATCH', `/v1/blackouts/${made.id}`, { until: body.from })
+  expect([backwards.status, backwards.body.errors?.[0]?.pointer]).toEqual([422, '/until'])
+  expect((await client.post('/v1/blackouts', { ...body, isForAll: true })).status).toBe(403)
+  expect((await client.send('DELETE', `/v1/blackouts/${made.id}`)).status).toBe(204)
+})

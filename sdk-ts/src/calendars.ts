@@ -1,0 +1,55 @@
+import {
+  type CallOptions,
+  type Connection,
+  type CreateOptions,
+  call,
+  create,
+  type EditOptions,
+  edit,
+  listing,
+  type Query,
+  value,
+  type WithDates,
+} from './connection.ts'
+import * as api from './generated/sdk.gen.ts'
+import type * as wire from './generated/types.gen.ts'
+
+/** Calendars of the organisation, by their names. */
+export const calendars = (to: Connection) => ({
+  create: (body: wire.NewCalendar, options?: CreateOptions) =>
+    value(api.createCalendar({ ...create(to, options), body })),
+  list: (query?: Query<wire.ListCalendarsData>, options?: CallOptions) =>
+    listing(query, (query) => api.listCalendars({ ...call(to, options), query })),
+  /** With the jobs that use it. */
+  get: (calendarName: string, options?: CallOptions) =>
+    value(api.getCalendar({ ...call(to, options), path: { calendarName } })),
+  update: (calendarName: string, body: wire.CalendarChanges, options?: EditOptions) =>
+    value(api.updateCalendar({ ...edit(to, options), path: { calendarName }, body })),
+  delete: async (calendarName: string, options?: EditOptions): Promise<void> => {
+    await value(api.deleteCalendar({ ...edit(to, options), path: { calendarName } }))
+  },
+  versions: (calendarName: string, query?: Query<wire.ListCalendarVersionsData>, options?: CallOptions) =>
+    listing(query, (query) => api.listCalendarVersions({ ...call(to, options), path: { calendarName }, query })),
+  version: (calendarName: string, version: number, options?: CallOptions) =>
+    value(api.getCalendarVersion({ ...call(to, options), path: { calendarName, version } })),
+  /** The events of an iCalendar file as the days and ranges of a calendar. Saves nothing. */
+  readIcs: (body: WithDates<wire.ReadIcs, 'from' | 'until'>, options?: CallOptions) =>
+    value(api.readIcs({ ...call(to, options), body: body as wire.ReadIcs })),
+})
+
+type NewBlackout = Omit<wire.NewBlackout, 'from' | 'until'> & { from: string | Date; until: string | Date }
+
+/** Stretches in which no schedule starts anything. */
+export const blackouts = (to: Connection) => ({
+  create: (body: NewBlackout, options?: CreateOptions) =>
+    value(api.createBlackout({ ...create(to, options), body: body as wire.NewBlackout })),
+  list: (query?: Query<wire.ListBlackoutsData>, options?: CallOptions) =>
+    listing(query, (query) => api.listBlackouts({ ...call(to, options), query })),
+  get: (blackoutId: string, options?: CallOptions) =>
+    value(api.getBlackout({ ...call(to, options), path: { blackoutId } })),
+  update: (blackoutId: string, body: WithDates<wire.BlackoutChanges, 'from' | 'until'>, options?: EditOptions) =>
+    value(api.updateBlackout({ ...edit(to, options), path: { blackoutId }, body: body as wire.BlackoutChanges })),
+  delete: async (blackoutId: string, options?: EditOptions): Promise<void> => {
+    await value(api.deleteBlackout({ ...edit(to, options), path: { blackoutId } }))
+  },
+})
