@@ -6,6 +6,7 @@ import { eventOperations } from './routes/events.ts'
 import { jobHistoryOperations } from './routes/job-history.ts'
 import { jobOperations } from './routes/jobs.ts'
 import { keyOperations } from './routes/keys.ts'
+import { bulkOperations } from './routes/operations.ts'
 import { projectOperations } from './routes/projects.ts'
 import { queueOperations } from './routes/queues.ts'
 import { responseBodyOperations } from './routes/response-body.ts'
@@ -25,6 +26,7 @@ export const operations: readonly Operation[] = [
   ...scheduleOperations,
   ...calendarOperations,
   ...blackoutOperations,
+  ...bulkOperations,
   ...queueOperations,
   ...projectOperations,
   ...keyOperations,

@@ -47,6 +47,10 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     from: '2040-01-01T00:00:00Z',
     until: '2040-01-02T00:00:00Z',
   })
+  const operation = await client.post<{ id: string }>('/v1/operations', {
+    kind: 'jobs.pause',
+    filter: { name: 'none' },
+  })
   const keys = await client.get<Page<{ id: string }>>('/v1/keys')
   const projects = await client.get<Page<{ id: string }>>('/v1/projects')
   return {
@@ -57,6 +61,7 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     queueName: 'theirs',
     calendarName: 'theirs',
     blackoutId: blackout.body.id,
+    operationId: operation.body.id,
     keyId: keys.body.data[0]?.id ?? '',
     projectId: projects.body.data[0]?.id ?? '',
   }
@@ -121,6 +126,11 @@ const otherwise: Record<string, number> = {
   closeSession: 403,
   createProject: 403,
   openSession: 403,
+  // Of no jobs, so it is over already.
+  abortOperation: 409,
+  pauseOperation: 409,
+  resumeOperation: 409,
+  undoOperation: 409,
   getRunResponse: 404,
   getRunResponseBody: 404,
   replayRun: 409,

@@ -33,6 +33,7 @@ export class Meridian {
   readonly targets: ReturnType<typeof resources.targets>
   readonly calendars: ReturnType<typeof calendarResources.calendars>
   readonly blackouts: ReturnType<typeof calendarResources.blackouts>
+  readonly operations: ReturnType<typeof resources.operations>
   readonly queues: ReturnType<typeof resources.queues>
   readonly projects: ReturnType<typeof resources.projects>
   readonly keys: ReturnType<typeof resources.keys>
@@ -67,6 +68,7 @@ export class Meridian {
     this.targets = resources.targets(to)
     this.calendars = calendarResources.calendars(to)
     this.blackouts = calendarResources.blackouts(to)
+    this.operations = resources.operations(to)
     this.queues = resources.queues(to)
     this.projects = resources.projects(to)
     this.keys = resources.keys(to)

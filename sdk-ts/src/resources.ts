@@ -118,6 +118,41 @@ export const targets = (to: Connection) => ({
     value(api.testTarget({ ...create(to, options), body: { target } })),
 })
 
+type NewOperation = wire.NewOperation
+
+/** Operations: work on many things, as a thing of its own. */
+export const operations = (to: Connection) => ({
+  /** Starts it; workers do it. */
+  create: (body: NewOperation, options?: CreateOptions) => value(api.createOperation({ ...create(to, options), body })),
+  /** Counts what it would do, with the first few things, and writes nothing. */
+  rehearse: (body: NewOperation, options?: CallOptions) =>
+    value(api.createOperation({ ...call(to, options), query: { dryRun: true }, body })),
+  list: (query?: Query<wire.ListOperationsData>, options?: CallOptions) =>
+    listing(query, (query) => api.listOperations({ ...call(to, options), query })),
+  get: (operationId: string, options?: CallOptions) =>
+    value(api.getOperation({ ...call(to, options), path: { operationId } })),
+  /** Its things, and how each went. */
+  items: (operationId: string, query?: Query<wire.ListOperationItemsData>, options?: CallOptions) =>
+    listing(query, (query) => api.listOperationItems({ ...call(to, options), path: { operationId }, query })),
+  pause: (operationId: string, options?: CallOptions) =>
+    value(api.pauseOperation({ ...call(to, options), path: { operationId } })),
+  resume: (operationId: string, options?: CallOptions) =>
+    value(api.resumeOperation({ ...call(to, options), path: { operationId } })),
+  abort: (operationId: string, options?: CallOptions) =>
+    value(api.abortOperation({ ...call(to, options), path: { operationId } })),
+  /** Takes back what it did, as an operation of its own. */
+  undo: (operationId: string, options?: CallOptions) =>
+    value(api.undoOperation({ ...call(to, options), path: { operationId } })),
+  /** The operation once it has ended. Asks again and again, less and less often. */
+  ended: async (operationId: string, options: CallOptions = {}) => {
+    for (let waitMs = endedFirstMs; ; waitMs = Math.min(endedMaxMs, waitMs * 1.5)) {
+      const operation = await value(api.getOperation({ ...call(to, options), path: { operationId } }))
+      if (operation.finishedAt !== null) return operation
+      await pause(waitMs, options.signal)
+    }
+  },
+})
+
 /** Queues, by their names. */
 export const queues = (to: Connection) => ({
   create: (body: wire.NewQueue, options?: CreateOptions) => value(api.createQueue({ ...create(to, options), body })),

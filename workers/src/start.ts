@@ -16,6 +16,7 @@ import { observeQueues } from './queue-metrics.ts'
 import { createSubscriber, type RedisTarget } from './redis.ts'
 import { Dispatcher } from './roles/dispatcher.ts'
 import { runJanitor } from './roles/janitor.ts'
+import { runOperations } from './roles/operations.ts'
 import { runReaper } from './roles/reaper.ts'
 import { Relay } from './roles/relay.ts'
 import { runScheduler } from './roles/scheduler.ts'
@@ -36,6 +37,8 @@ interface Running {
 }
 
 const pollMs = 500
+/** Operations are waited for by people: their first step comes within this. */
+const operationsPollMs = 200
 const parcelsAtOnce = 8
 
 /** Starts the roles of the configuration. `stop` ends them in the order in which nothing is left half done. */
@@ -72,14 +75,21 @@ const running = (...loops: Loop[]): Running => ({
 })
 
 async function startScheduler(means: Means): Promise<Running> {
-  const { engine, log, config } = means
+  const { engine, keyRing, log, config } = means
+  const shard = config.SHARD
   const wake = wakeDispatchers(means)
   return running(
     startLoop({
       name: 'scheduler',
       idleMs: pollMs,
       log,
-      runOnce: () => runScheduler({ engine, shard: config.SHARD, log, pollMs, wake }),
+      runOnce: () => runScheduler({ engine, shard, log, pollMs, wake }),
+    }),
+    startLoop({
+      name: 'operations',
+      idleMs: operationsPollMs,
+      log,
+      runOnce: () => runOperations({ engine, keyRing, shard, log, wake }),
     }),
   )
 }

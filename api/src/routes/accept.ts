@@ -17,7 +17,7 @@ import { atPointer, fieldProblems } from '../http/validate.ts'
 import { retryPolicy, target } from '../wire/components.ts'
 import { problemWire } from '../wire/problem.ts'
 import { runToWire, runWire } from '../wire/run.ts'
-import { instantInput } from '../wire/values.ts'
+import { dryRunFlag, instantInput } from '../wire/values.ts'
 
 const newRun = z
   .strictObject({
@@ -36,12 +36,7 @@ const example = { target: { type: 'http', url: 'https://example.com/hooks/nightl
 
 const batchMax = 1_000
 
-const dryRunQuery = z.strictObject({
-  dryRun: z
-    .stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
-    .default(false)
-    .meta({ type: 'boolean', description: 'Checks everything, writes nothing, answers 200 as if.' }),
-})
+const dryRunQuery = z.strictObject({ dryRun: dryRunFlag('Checks everything, writes nothing, answers 200 as if.') })
 
 const prepare = ({ ctx, body, idempotency, services }: PrepareInput): Promise<IntakeRow> => {
   requireCallable(services, body.target, '/target')

@@ -90,7 +90,8 @@ const list = operation({
   }),
   answer: { status: 200, description: 'A page of jobs.', schema: pageOf(jobSummaryWire) },
   async handle({ ctx, query }) {
-    const { limit, cursor, include, externalId, ...filter } = query
+    const { limit, cursor, include, externalId, tag, ...rest } = query
+    const filter = { ...rest, ...(tag === undefined ? {} : { tags: [tag] }) }
     const page =
       externalId === undefined
         ? await listJobs(ctx, filter, toPageRequest({ limit, cursor }))

@@ -11,6 +11,8 @@ const nouns: Partial<Record<IdPrefix, string>> = {
   usr: 'user',
   evt: 'event',
   blk: 'blackout',
+  op: 'operation',
+  clk: 'test clock',
 }
 
 const idMeta = (prefix: IdPrefix) => ({
@@ -90,6 +92,13 @@ export const listOf = <Item extends z.ZodType>(item: Item) =>
           : value,
     z.array(item),
   )
+
+/** A query parameter that asks for a rehearsal. */
+export const dryRunFlag = (description: string) =>
+  z
+    .stringbool({ truthy: ['true', '1'], falsy: ['false', '0'], error: 'must be true or false' })
+    .default(false)
+    .meta({ type: 'boolean', description })
 
 /** A query parameter that is a whole number. */
 export const wholeNumber = (minimum: number, maximum: number) =>

@@ -15,6 +15,8 @@ export const scopes = [
   'projects:write',
   'keys:read',
   'keys:write',
+  'operations:read',
+  'operations:write',
 ] as const satisfies Scope[]
 
 export type { Role, Scope }
@@ -24,7 +26,15 @@ const reading = scopes.filter((scope) => scope.endsWith(':read') && scope !== 'p
 const scopesOfRole: Record<Role, readonly Scope[]> = {
   owner: scopes,
   admin: scopes,
-  operator: [...reading, 'jobs:write', 'runs:write', 'queues:write', 'calendars:write', 'payloads:read'],
+  operator: [
+    ...reading,
+    'jobs:write',
+    'runs:write',
+    'queues:write',
+    'calendars:write',
+    'payloads:read',
+    'operations:write',
+  ],
   viewer: reading,
   auditor: reading,
 }

@@ -5,6 +5,12 @@ import { type Uuid, uuidv7 } from '../kernel/ids.ts'
 /** `key:<uuid>`, `user:<uuid>` or `system`: how an actor is written down. */
 export const actorText = (actor: Actor): string => (actor.type === 'system' ? 'system' : `${actor.type}:${actor.id}`)
 
+/** The same, read back. */
+export function actorOf(text: string): Actor {
+  const [type, id] = text.split(':')
+  return (type === 'key' || type === 'user') && id !== undefined ? { type, id } : { type: 'system' }
+}
+
 /**
  * Writes the verb's audit line in the verb's own transaction. It carries ids and names, never payloads; the sealer
  * chains it later.

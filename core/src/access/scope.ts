@@ -15,19 +15,37 @@ export const scopes = [
   'projects:write',
   'keys:read',
   'keys:write',
+  'operations:read',
+  'operations:write',
 ] as const
 export type Scope = (typeof scopes)[number]
 
 export const roles = ['owner', 'admin', 'operator', 'viewer', 'auditor'] as const
 export type Role = (typeof roles)[number]
 
-const readOnly: Scope[] = ['jobs:read', 'runs:read', 'queues:read', 'calendars:read', 'projects:read', 'keys:read']
+const readOnly: Scope[] = [
+  'jobs:read',
+  'runs:read',
+  'queues:read',
+  'calendars:read',
+  'projects:read',
+  'keys:read',
+  'operations:read',
+]
 
 /** Seeing payloads is a permission of its own: a viewer sees that a run happened, not what it carried. */
 export const roleScopes: Record<Role, ReadonlySet<Scope>> = {
   owner: new Set(scopes),
   admin: new Set(scopes),
-  operator: new Set([...readOnly, 'jobs:write', 'runs:write', 'queues:write', 'calendars:write', 'payloads:read']),
+  operator: new Set([
+    ...readOnly,
+    'jobs:write',
+    'runs:write',
+    'queues:write',
+    'calendars:write',
+    'payloads:read',
+    'operations:write',
+  ]),
   viewer: new Set(readOnly),
   auditor: new Set(readOnly),
 }

@@ -129,6 +129,7 @@ export const projects = pgTable(
     createdAt: instant('created_at').notNull().defaultNow(),
     updatedAt: instant('updated_at').notNull().defaultNow(),
     version: integer('version').notNull().default(1),
+    hasTestClock: boolean('has_test_clock').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
 )
@@ -531,4 +532,83 @@ export const jobHours = pgTable(
     count: integer('count').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.jobId, table.hour, table.state] })],
+)
+
+// Operations, backfills, test clocks --------------------------------------------------------------------------
+
+export const operations = pgTable(
+  'operations',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    shardId: smallint('shard_id').notNull().default(1),
+    kind: text('kind').notNull(),
+    plan: jsonb('plan').notNull(),
+    state: text('state', { enum: ['running', 'paused', 'aborted', 'finished'] })
+      .notNull()
+      .default('running'),
+    total: integer('total').notNull(),
+    done: integer('done').notNull().default(0),
+    unchanged: integer('unchanged').notNull().default(0),
+    failed: integer('failed').notNull().default(0),
+    rate: real('rate'),
+    actor: text('actor').notNull(),
+    undoOf: uuid('undo_of'),
+    undoneBy: uuid('undone_by'),
+    sample: jsonb('sample').notNull(),
+    nextAt: instant('next_at').notNull().default(sql`clock_timestamp()`),
+    steppedAt: instant('stepped_at'),
+    toldAt: instant('told_at').notNull().default(sql`clock_timestamp()`),
+    createdAt: instant('created_at').notNull().default(sql`clock_timestamp()`),
+    updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
+    finishedAt: instant('finished_at'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+export const operationItems = pgTable(
+  'operation_items',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    operationId: uuid('operation_id').notNull(),
+    position: integer('position').notNull(),
+    itemId: uuid('item_id').notNull(),
+    name: text('name').notNull(),
+    data: jsonb('data'),
+    state: smallint('state').notNull().default(0),
+    before: jsonb('before'),
+    detail: text('detail'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.operationId, table.position] })],
+)
+
+export const backfills = pgTable(
+  'backfills',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    jobId: uuid('job_id').notNull(),
+    nominalAt: instant('nominal_at').notNull(),
+    runId: uuid('run_id').notNull(),
+    operationId: uuid('operation_id').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.jobId, table.nominalAt] })],
+)
+
+export const testClocks = pgTable(
+  'test_clocks',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    shardId: smallint('shard_id').notNull().default(1),
+    name: text('name').notNull(),
+    nowAt: instant('now_at').notNull(),
+    targetAt: instant('target_at'),
+    openRuns: uuid('open_runs').array().notNull().default([]),
+    openQueues: uuid('open_queues').array().notNull().default([]),
+    createdAt: instant('created_at').notNull().default(sql`clock_timestamp()`),
+    updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
 )

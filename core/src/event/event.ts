@@ -31,6 +31,15 @@ export const eventTypes = [
   'project.updated',
   'key.created',
   'key.revoked',
+  'operation.created',
+  'operation.progressed',
+  'operation.paused',
+  'operation.resumed',
+  'operation.aborted',
+  'operation.finished',
+  'test-clock.created',
+  'test-clock.advanced',
+  'test-clock.deleted',
   'partition.overflow',
 ] as const
 export type EventType = (typeof eventTypes)[number]

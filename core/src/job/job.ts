@@ -17,7 +17,9 @@ const catchUpRules = ['one'] as const satisfies (keyof typeof catchUpCodes)[]
 
 const jobNameValue = lineValue(200)
 export const externalIdValue = lineValue(200)
-const tagValue = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$/, 'must be 1 to 63 letters, digits or . _ : / -')
+export const tagValue = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$/, 'must be 1 to 63 letters, digits or . _ : / -')
 export const pauseReasonValue = lineValue(500)
 
 const fields = {

@@ -4,8 +4,9 @@ import { createTenant, testCtx } from '../testing/factories.ts'
 import { sampleJob } from '../testing/job-samples.ts'
 import { createTestDb, type TestDb } from '../testing/test-db.ts'
 import { createJob } from './create.ts'
+import type { JobFilter } from './filter.ts'
 import type { NewJob } from './job.ts'
-import { type JobFilter, listJobs } from './list.ts'
+import { listJobs } from './list.ts'
 import { pauseJob } from './set-state.ts'
 
 let db: TestDb
@@ -53,6 +54,14 @@ describe('list', () => {
     expect(await namesOf({ search: 'erp-' })).toEqual(['Billing close'])
   })
 
+  test('a name and the start of an external id narrow each by itself', async () => {
+    await make('Billing close', { externalId: 'erp-17' })
+    await make('erp-like', { externalId: 'crm-1' })
+    expect(await namesOf({ externalIdPrefix: 'erp-' })).toEqual(['Billing close'])
+    expect(await namesOf({ name: 'ERP' })).toEqual(['erp-like'])
+    expect(await namesOf({ name: 'bill', externalIdPrefix: 'crm' })).toEqual([])
+  })
+
   test('a wildcard in a search is a letter like any other', async () => {
     await make('100% done')
     await make('a_b')
@@ -70,13 +79,14 @@ describe('list', () => {
     const paused = await make('b', { tags: ['red'], queue: 'slow' })
     await make('c', { tags: ['red'] })
     await pauseJob(ctx, paused.id, null)
-    expect(await namesOf({ tag: 'red' })).toEqual(['c', 'b', 'a'])
-    expect(await namesOf({ tag: 'big' })).toEqual(['a'])
+    expect(await namesOf({ tags: ['red'] })).toEqual(['c', 'b', 'a'])
+    expect(await namesOf({ tags: ['big', 'red'] })).toEqual(['a'])
     expect(await namesOf({ queue: 'slow' })).toEqual(['b', 'a'])
     expect(await namesOf({ queue: 'slow', state: 'paused' })).toEqual(['b'])
     expect(await namesOf({ queue: 'nowhere' })).toEqual([])
-    expect(await namesOf({ queue: '\0', tag: '\0' })).toEqual([])
-    expect(await namesOf({ state: 'active', tag: 'red', search: 'c' })).toEqual(['c'])
+    expect(await namesOf({ queue: '\0', tags: ['\0'] })).toEqual([])
+    expect(await namesOf({ ids: [paused.id] })).toEqual(['b'])
+    expect(await namesOf({ state: 'active', tags: ['red'], search: 'c' })).toEqual(['c'])
   })
 
   test('needs jobs:read', async () => {

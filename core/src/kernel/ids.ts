@@ -16,6 +16,8 @@ export const idPrefixes = [
   'aud',
   'req',
   'exe',
+  'op',
+  'clk',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
-import type { AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSystemData, GetSystemErrors, GetSystemResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
+import type { AbortOperationData, AbortOperationErrors, AbortOperationResponses, AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateOperationData, CreateOperationErrors, CreateOperationResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetOperationData, GetOperationErrors, GetOperationResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSystemData, GetSystemErrors, GetSystemResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListOperationItemsData, ListOperationItemsErrors, ListOperationItemsResponses, ListOperationsData, ListOperationsErrors, ListOperationsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseOperationData, PauseOperationErrors, PauseOperationResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeOperationData, ResumeOperationErrors, ResumeOperationResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UndoOperationData, UndoOperationErrors, UndoOperationResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -841,6 +841,154 @@ export const updateBlackout = <ThrowOnError extends boolean = false>(options: Op
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * List operations, newest first
+ */
+export const listOperations = <ThrowOnError extends boolean = false>(options?: Options<ListOperationsData, ThrowOnError>): RequestResult<ListOperationsResponses, ListOperationsErrors, ThrowOnError> => (options?.client ?? client).get<ListOperationsResponses, ListOperationsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/operations',
+    ...options
+});
+
+/**
+ * Do something to many things
+ *
+ * What it is about is counted and written down now, workers do it; follow it by its id, or live. With `dryRun=true` it is only counted.
+ */
+export const createOperation = <ThrowOnError extends boolean = false>(options: Options<CreateOperationData, ThrowOnError>): RequestResult<CreateOperationResponses, CreateOperationErrors, ThrowOnError> => (options.client ?? client).post<CreateOperationResponses, CreateOperationErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/operations',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Get an operation, with its progress
+ */
+export const getOperation = <ThrowOnError extends boolean = false>(options: Options<GetOperationData, ThrowOnError>): RequestResult<GetOperationResponses, GetOperationErrors, ThrowOnError> => (options.client ?? client).get<GetOperationResponses, GetOperationErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/operations/{operationId}',
+    ...options
+});
+
+/**
+ * List the things of an operation, and how each went
+ */
+export const listOperationItems = <ThrowOnError extends boolean = false>(options: Options<ListOperationItemsData, ThrowOnError>): RequestResult<ListOperationItemsResponses, ListOperationItemsErrors, ThrowOnError> => (options.client ?? client).get<ListOperationItemsResponses, ListOperationItemsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/operations/{operationId}/items',
+    ...options
+});
+
+/**
+ * Hold an operation
+ *
+ * When this answers, nothing more is done until it is resumed.
+ */
+export const pauseOperation = <ThrowOnError extends boolean = false>(options: Options<PauseOperationData, ThrowOnError>): RequestResult<PauseOperationResponses, PauseOperationErrors, ThrowOnError> => (options.client ?? client).post<PauseOperationResponses, PauseOperationErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/operations/{operationId}/pause',
+    ...options
+});
+
+/**
+ * Let a held operation go on
+ */
+export const resumeOperation = <ThrowOnError extends boolean = false>(options: Options<ResumeOperationData, ThrowOnError>): RequestResult<ResumeOperationResponses, ResumeOperationErrors, ThrowOnError> => (options.client ?? client).post<ResumeOperationResponses, ResumeOperationErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/operations/{operationId}/resume',
+    ...options
+});
+
+/**
+ * End an operation for good
+ *
+ * When this answers, nothing more is done. What was done stays, and can be undone.
+ */
+export const abortOperation = <ThrowOnError extends boolean = false>(options: Options<AbortOperationData, ThrowOnError>): RequestResult<AbortOperationResponses, AbortOperationErrors, ThrowOnError> => (options.client ?? client).post<AbortOperationResponses, AbortOperationErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/operations/{operationId}/abort',
+    ...options
+});
+
+/**
+ * Take back what an ended operation did
+ *
+ * As an operation of its own, last things first. What somebody has changed since is left alone.
+ */
+export const undoOperation = <ThrowOnError extends boolean = false>(options: Options<UndoOperationData, ThrowOnError>): RequestResult<UndoOperationResponses, UndoOperationErrors, ThrowOnError> => (options.client ?? client).post<UndoOperationResponses, UndoOperationErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/operations/{operationId}/undo',
+    ...options
 });
 
 /**

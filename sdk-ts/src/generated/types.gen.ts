@@ -83,6 +83,32 @@ export type BlackoutChanges = {
     roll?: 'skip' | 'next';
 };
 
+export type BulkChanges = {
+    /**
+     * null: it runs when it is told to.
+     */
+    schedule?: Schedule | null;
+    /**
+     * Made when the project has none of that name.
+     */
+    queue?: string;
+    /**
+     * What happens to an occurrence while the job still has an open run.
+     */
+    overlap?: 'skip' | 'allow';
+    /**
+     * Occurrences that are over a minute late become one run.
+     */
+    catchUp?: 'one';
+    retry?: RetryPolicyInput;
+    /**
+     * 1 is served first, 5 last.
+     */
+    priority?: number;
+    addTags?: Array<string>;
+    removeTags?: Array<string>;
+};
+
 /**
  * A named set of days and hours: everything that one of its parts holds.
  */
@@ -289,12 +315,22 @@ export type CreatedApiKey = {
     secret: string;
 };
 
+export type EditJobs = {
+    kind: 'jobs.edit';
+    filter: JobFilter;
+    changes: BulkChanges;
+    /**
+     * The most things a second; null: as fast as it goes.
+     */
+    rate?: number | null;
+};
+
 export type Event = {
     /**
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -416,6 +452,34 @@ export type JobChanges = {
      * 1 is served first, 5 last.
      */
     priority?: number;
+};
+
+/**
+ * Which jobs: everything that is given has to be true of a job.
+ */
+export type JobFilter = {
+    ids?: Array<string>;
+    state?: 'active' | 'paused';
+    /**
+     * Part of the name in any case, or the start of the external id.
+     */
+    search?: string;
+    /**
+     * Part of the name, in any case.
+     */
+    name?: string;
+    /**
+     * Jobs that have all of them.
+     */
+    tags?: Array<string>;
+    /**
+     * Name of a queue.
+     */
+    queue?: string;
+    /**
+     * The start of the external id.
+     */
+    externalIdPrefix?: string;
 };
 
 export type JobSummary = {
@@ -709,6 +773,8 @@ export type NewLogLines = {
     lines?: Array<NewLogLine>;
 };
 
+export type NewOperation = PauseJobs | ResumeJobs | EditJobs;
+
 export type NewProject = {
     slug: string;
     name: string;
@@ -780,8 +846,83 @@ export type OpenedSession = {
     user: User;
 };
 
+export type Operation = {
+    id: string;
+    kind: OperationKind;
+    /**
+     * What was asked for.
+     */
+    plan: {
+        [key: string]: unknown;
+    };
+    /**
+     * `planned` is a dry run’s: nothing of it is kept.
+     */
+    state: 'planned' | 'running' | 'paused' | 'aborted' | 'finished';
+    total: number;
+    done: number;
+    /**
+     * Nothing had to be done to them.
+     */
+    unchanged: number;
+    failed: number;
+    /**
+     * The most things a second; null: as fast as it goes.
+     */
+    rate: number | null;
+    /**
+     * A key, a person, or `system`.
+     */
+    createdBy: string;
+    /**
+     * The operation that this one takes back.
+     */
+    undoOf: string | null;
+    undoneBy: string | null;
+    canUndo: boolean;
+    /**
+     * The first few things.
+     */
+    sample: Array<{
+        id: string;
+        name: string;
+    }>;
+    createdAt: string;
+    updatedAt: string;
+    finishedAt: string | null;
+};
+
+export type OperationItem = {
+    position: number;
+    /**
+     * The job, or the run.
+     */
+    id: string;
+    name: string;
+    state: 'waiting' | 'done' | 'unchanged' | 'failed';
+    /**
+     * Why it failed, or why nothing had to be done.
+     */
+    detail: string | null;
+};
+
+/**
+ * What an operation does.
+ */
+export type OperationKind = 'jobs.pause' | 'jobs.resume' | 'jobs.edit';
+
 export type PauseJob = {
     reason?: string | null;
+};
+
+export type PauseJobs = {
+    kind: 'jobs.pause';
+    filter: JobFilter;
+    reason?: string | null;
+    /**
+     * The most things a second; null: as fast as it goes.
+     */
+    rate?: number | null;
 };
 
 export type PauseQueue = {
@@ -952,6 +1093,15 @@ export type ReplayRun = {
      * Replaces the body of the request.
      */
     body?: unknown;
+};
+
+export type ResumeJobs = {
+    kind: 'jobs.resume';
+    filter: JobFilter;
+    /**
+     * The most things a second; null: as fast as it goes.
+     */
+    rate?: number | null;
 };
 
 /**
@@ -1214,7 +1364,7 @@ export type SchedulePreview = {
 /**
  * What a credential may do.
  */
-export type Scope = 'jobs:read' | 'jobs:write' | 'runs:read' | 'runs:write' | 'payloads:read' | 'queues:read' | 'queues:write' | 'calendars:read' | 'calendars:write' | 'projects:read' | 'projects:write' | 'keys:read' | 'keys:write';
+export type Scope = 'jobs:read' | 'jobs:write' | 'runs:read' | 'runs:write' | 'payloads:read' | 'queues:read' | 'queues:write' | 'calendars:read' | 'calendars:write' | 'projects:read' | 'projects:write' | 'keys:read' | 'keys:write' | 'operations:read' | 'operations:write';
 
 export type System = {
     version: string;
@@ -4252,6 +4402,544 @@ export type UpdateBlackoutResponses = {
 };
 
 export type UpdateBlackoutResponse = UpdateBlackoutResponses[keyof UpdateBlackoutResponses];
+
+export type ListOperationsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+        state?: Array<'running' | 'paused' | 'aborted' | 'finished'>;
+        kind?: OperationKind;
+    };
+    url: '/v1/operations';
+};
+
+export type ListOperationsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListOperationsError = ListOperationsErrors[keyof ListOperationsErrors];
+
+export type ListOperationsResponses = {
+    /**
+     * A page of operations.
+     */
+    200: {
+        data: Array<Operation>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type ListOperationsResponse = ListOperationsResponses[keyof ListOperationsResponses];
+
+export type CreateOperationData = {
+    body: NewOperation;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * A repeated request with the same key is answered as the first one was. Required when the project says so.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Counts what it would do, and writes nothing.
+         */
+        dryRun?: boolean;
+    };
+    url: '/v1/operations';
+};
+
+export type CreateOperationErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type CreateOperationError = CreateOperationErrors[keyof CreateOperationErrors];
+
+export type CreateOperationResponses = {
+    /**
+     * A dry run: what it would do.
+     */
+    200: Operation;
+    /**
+     * The operation.
+     */
+    201: Operation;
+};
+
+export type CreateOperationResponse = CreateOperationResponses[keyof CreateOperationResponses];
+
+export type GetOperationData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        operationId: string;
+    };
+    query?: never;
+    url: '/v1/operations/{operationId}';
+};
+
+export type GetOperationErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetOperationError = GetOperationErrors[keyof GetOperationErrors];
+
+export type GetOperationResponses = {
+    /**
+     * The operation.
+     */
+    200: Operation;
+};
+
+export type GetOperationResponse = GetOperationResponses[keyof GetOperationResponses];
+
+export type ListOperationItemsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        operationId: string;
+    };
+    query?: {
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+        state?: 'waiting' | 'done' | 'unchanged' | 'failed';
+    };
+    url: '/v1/operations/{operationId}/items';
+};
+
+export type ListOperationItemsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListOperationItemsError = ListOperationItemsErrors[keyof ListOperationItemsErrors];
+
+export type ListOperationItemsResponses = {
+    /**
+     * A page of things, in its order.
+     */
+    200: {
+        data: Array<OperationItem>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type ListOperationItemsResponse = ListOperationItemsResponses[keyof ListOperationItemsResponses];
+
+export type PauseOperationData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        operationId: string;
+    };
+    query?: never;
+    url: '/v1/operations/{operationId}/pause';
+};
+
+export type PauseOperationErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type PauseOperationError = PauseOperationErrors[keyof PauseOperationErrors];
+
+export type PauseOperationResponses = {
+    /**
+     * The operation.
+     */
+    200: Operation;
+};
+
+export type PauseOperationResponse = PauseOperationResponses[keyof PauseOperationResponses];
+
+export type ResumeOperationData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        operationId: string;
+    };
+    query?: never;
+    url: '/v1/operations/{operationId}/resume';
+};
+
+export type ResumeOperationErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ResumeOperationError = ResumeOperationErrors[keyof ResumeOperationErrors];
+
+export type ResumeOperationResponses = {
+    /**
+     * The operation.
+     */
+    200: Operation;
+};
+
+export type ResumeOperationResponse = ResumeOperationResponses[keyof ResumeOperationResponses];
+
+export type AbortOperationData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        operationId: string;
+    };
+    query?: never;
+    url: '/v1/operations/{operationId}/abort';
+};
+
+export type AbortOperationErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type AbortOperationError = AbortOperationErrors[keyof AbortOperationErrors];
+
+export type AbortOperationResponses = {
+    /**
+     * The operation.
+     */
+    200: Operation;
+};
+
+export type AbortOperationResponse = AbortOperationResponses[keyof AbortOperationResponses];
+
+export type UndoOperationData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        operationId: string;
+    };
+    query?: never;
+    url: '/v1/operations/{operationId}/undo';
+};
+
+export type UndoOperationErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type UndoOperationError = UndoOperationErrors[keyof UndoOperationErrors];
+
+export type UndoOperationResponses = {
+    /**
+     * The operation that takes it back.
+     */
+    201: Operation;
+};
+
+export type UndoOperationResponse = UndoOperationResponses[keyof UndoOperationResponses];
 
 export type ListQueuesData = {
     body?: never;

@@ -9,6 +9,7 @@ import {
   forgetIdempotencyKeys,
 } from '@meridian/core/db/janitor'
 import type { Log } from '@meridian/core/kernel/log'
+import { forgetOperations } from '@meridian/core/operation/step'
 import type { Pass } from '../loop.ts'
 
 export interface JanitorOptions {
@@ -21,6 +22,8 @@ export interface JanitorOptions {
 const weeksAhead = 8
 const keyHours = 24
 const limit = 10_000
+/** Each may have as many items as an operation can. */
+const operationsMax = 10
 
 /** Keeps partitions ahead of need and throws away what is past its time. Any number may run. */
 export async function runJanitor({ engine, log, retentionDays }: JanitorOptions): Promise<Pass> {
@@ -32,7 +35,8 @@ export async function runJanitor({ engine, log, retentionDays }: JanitorOptions)
   if (dropped.length > 0) log.info({ dropped }, 'partitions past their retention were dropped')
   const keys = await forgetIdempotencyKeys(engine, keyHours, limit)
   const payloads = await forgetFarInputs(engine, retentionDays, limit)
+  const operations = await forgetOperations(engine, retentionDays, operationsMax)
   await forgetCounters(engine, retentionDays)
   await forgetExecutors(engine)
-  return keys === limit || payloads === limit ? 'more' : 'idle'
+  return keys === limit || payloads === limit || operations === operationsMax ? 'more' : 'idle'
 }

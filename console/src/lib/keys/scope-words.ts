@@ -15,6 +15,8 @@ export const scopeMeanings: Record<Scope, string> = {
   'projects:write': 'Change the project',
   'keys:read': 'See API keys',
   'keys:write': 'Make and revoke API keys',
+  'operations:read': 'See work on many things and how far it is',
+  'operations:write': 'Start, pause, abort and undo work on many things',
 }
 
 /** Common sets of scopes, so that nobody ticks boxes for the usual key. */
