@@ -203,3 +203,24 @@ test('private addresses are refused where they are not allowed', async () => {
     await strict.close()
   }
 })
+
+test('a dry run of an edit tells what would change, and changes nothing', async () => {
+  const { client } = await api.tenant()
+  const { body: job } = await client.post<Job>('/v1/jobs', { name: 'Nightly', target, schedule })
+  const path = `/v1/jobs/${job.id}`
+  const change = { schedule: { ...schedule, cron: '25 6,18 * * *' } }
+  const { status, body } = await client.send<{
+    job: Job
+    added: { count: number; first: { local: string }[] }
+    removed: { count: number }
+    kept: number
+  }>('PATCH', `${path}?dryRun=true`, change)
+  expect([status, body.job.version, body.added.count, body.removed.count, body.kept]).toEqual([200, 2, 30, 0, 30])
+  expect(body.added.first[0]?.local.slice(11)).toBe('18:25:00')
+  expect((await client.get<Job>(path)).body).toEqual(job)
+  const refused = await client.send<Problem>('PATCH', `${path}?dryRun=true`, {
+    schedule: { type: 'cron', cron: '61 * * * *' },
+  })
+  expect(refused.status).toBe(422)
+  expect((await client.send('PATCH', `${path}?dryRun=maybe`, change)).status).toBe(422)
+})

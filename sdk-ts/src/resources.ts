@@ -28,7 +28,12 @@ export const jobs = (to: Connection) => ({
     value(api.getJobByExternalId({ ...call(to, options), path: { externalId } })),
   /** Changes what is given, keeps the rest. */
   update: (jobId: string, body: wire.JobChanges, options?: EditOptions) =>
-    value(api.updateJob({ ...edit(to, options), path: { jobId }, body })),
+    value(api.updateJob({ ...edit(to, options), path: { jobId }, body })) as Promise<wire.Job>,
+  /** What such a change would do: which instants of the next 30 days appear and disappear. */
+  simulate: (jobId: string, body: wire.JobChanges, options?: EditOptions) =>
+    value(
+      api.updateJob({ ...edit(to, options), path: { jobId }, query: { dryRun: true }, body }),
+    ) as Promise<wire.JobSimulation>,
   delete: async (jobId: string, options?: EditOptions): Promise<void> => {
     await value(api.deleteJob({ ...edit(to, options), path: { jobId } }))
   },

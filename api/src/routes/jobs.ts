@@ -12,6 +12,7 @@ import {
 } from '@meridian/core/job/job'
 import { listJobs } from '@meridian/core/job/list'
 import { pauseJob, resumeJob } from '@meridian/core/job/set-state'
+import { simulateUpdate } from '@meridian/core/job/simulate'
 import { updateJob } from '@meridian/core/job/update'
 import { upsertJob } from '@meridian/core/job/upsert'
 import { AppError } from '@meridian/core/kernel/errors'
@@ -24,7 +25,8 @@ import { requireCallable } from '../http/target-guard.ts'
 import { jobSummaryToWire, jobSummaryWire, jobToWire, jobWire, type Recent, recentToWire } from '../wire/job.ts'
 import { pageOf, pageQuery, toPage, toPageRequest } from '../wire/page.ts'
 import { runToWire, runWire } from '../wire/run.ts'
-import { instantInput, listOf, naming, pathId } from '../wire/values.ts'
+import { simulationToWire, simulationWire } from '../wire/simulation.ts'
+import { dryRunFlag, instantInput, listOf, naming, pathId } from '../wire/values.ts'
 
 const jobParams = z.object({ jobId: pathId('job') })
 const externalParams = z.object({ externalId: externalIdValue })
@@ -188,20 +190,23 @@ const update = operation({
   path: '/v1/jobs/{jobId}',
   tag: 'Jobs',
   summary: 'Change a job',
-  description: 'Makes a new version when anything differs. What its schedule had written ahead is taken back.',
+  description:
+    'Makes a new version when anything differs. What its schedule had written ahead is taken back. With `dryRun=true` nothing is written, and the answer tells what would change.',
   access: needs('jobs:write'),
   params: jobParams,
+  query: z.strictObject({ dryRun: dryRunFlag('Writes nothing and tells what would change.') }),
   body: jobChanges,
   example: {
     name: 'Nightly invoices, later',
     schedule: { type: 'cron', cron: '25 7 * * *', timezone: 'Europe/London' },
   },
   isGuarded: true,
-  answer: { status: 200, description: 'The job.', schema: jobWire },
+  answer: { status: 200, description: 'The job, or what would change.', schema: z.union([jobWire, simulationWire]) },
   problems: ['conflict'],
-  async handle({ ctx, params, body, header, services }) {
+  async handle({ ctx, params, query, body, header, services }) {
     requireCallable(services, body.target, '/target')
     const changes = { ...body, expectedVersion: expectedVersion(header('if-match')) }
+    if (query.dryRun) return simulationToWire(await naming('job', simulateUpdate(ctx, params.jobId, changes)))
     const job = await naming('job', updateJob(ctx, params.jobId, changes))
     return new Reply(jobToWire(job), { version: job.version })
   },

@@ -1,8 +1,9 @@
-import { previewSchedule } from '@meridian/core/schedule/preview'
+import { previewDraft } from '@meridian/core/calendar/preview'
 import { z } from 'zod'
 import { needs, operation } from '../http/operation.ts'
 import { schedule } from '../wire/components.ts'
-import { instant, instantInput } from '../wire/values.ts'
+import { previewedOccurrenceWire } from '../wire/occurrence.ts'
+import { idReference, instantInput } from '../wire/values.ts'
 
 const countMax = 500
 
@@ -12,13 +13,17 @@ const preview = operation({
   path: '/v1/schedules/preview',
   tag: 'Schedules',
   summary: 'See the next instants of a schedule',
-  description: 'As a job created at `after` (now, when absent) would have them, with what clock changes do to them.',
+  description:
+    'As a job created at `after` (now, when absent) would have them, with what clock changes, calendars and blackouts do to them.',
   access: needs('jobs:read'),
   body: z
     .strictObject({
       schedule,
       after: instantInput.optional(),
       count: z.int().min(1).max(countMax).default(5),
+      jobId: idReference('job')
+        .optional()
+        .meta({ description: 'With the jitter, window and `H` of that job; a new job has its own.' }),
     })
     .meta({ id: 'PreviewSchedule' }),
   example: {
@@ -31,25 +36,15 @@ const preview = operation({
     description: 'The instants, the schedule in words, and what deserves a second look.',
     schema: z
       .strictObject({
-        occurrences: z.array(
-          z
-            .strictObject({
-              nominalAt: instant,
-              effectiveAt: instant,
-              local: z.string().meta({ description: 'The wall clock.', examples: ['2026-03-29T06:25:00'] }),
-              offset: z.string().meta({ examples: ['+01:00'] }),
-              notes: z.array(z.string()).meta({ description: 'What a clock change did to it.' }),
-            })
-            .meta({ id: 'PreviewedOccurrence' }),
-        ),
+        occurrences: z.array(previewedOccurrenceWire),
         description: z.string(),
         warnings: z.array(z.string()),
       })
       .meta({ id: 'SchedulePreview' }),
   },
-  async handle({ body, services }) {
-    const after = Temporal.Instant.fromEpochMilliseconds(body.after?.getTime() ?? services.clock.nowMs())
-    return previewSchedule(body.schedule, after, body.count)
+  async handle({ ctx, body, services }) {
+    const { schedule, count, jobId } = body
+    return previewDraft(ctx, { schedule, count, jobId, afterMs: body.after?.getTime() ?? services.clock.nowMs() })
   },
 })
 

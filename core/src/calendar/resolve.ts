@@ -156,7 +156,7 @@ async function readBlackouts(
  */
 export async function coversOf(
   tx: Tx,
-  schedule: FullSchedule,
+  schedule: Pick<FullSchedule, 'onlyOn' | 'notOn'>,
   { sinceMs, pointer = '/schedule' }: { sinceMs: number; pointer?: string },
 ): Promise<Covers> {
   const { tenantId, projectId } = tx

@@ -14,6 +14,8 @@ export interface ScheduleDiff {
   readonly removed: readonly Occurrence[]
   /** Instants that stay. */
   readonly kept: number
+  /** Starts of each side before the end of the one in front of them, by `durationMs`. */
+  readonly overlaps: { readonly before: number; readonly after: number }
   /** How far both were compared: earlier than asked when there is too much to look at. */
   readonly until: Temporal.Instant
 }
@@ -30,7 +32,7 @@ export function diffSchedules(
   after: FullSchedule | null,
   from: Temporal.Instant,
   days: number,
-  options: DecideOptions = {},
+  { durationMs = 0, ...options }: DecideOptions & { readonly durationMs?: number } = {},
 ): ScheduleDiff {
   const untilMs = from.epochMilliseconds + days * dayMs
   const sides = [before, after].map((schedule) => runsOf(schedule, from, untilMs, options))
@@ -38,13 +40,23 @@ export function diffSchedules(
   const [old = new Map(), fresh = new Map()] = sides.map(({ runs }) => runs)
   const only = (runs: ReadonlyMap<number, Occurrence>, others: ReadonlyMap<number, Occurrence>): Occurrence[] =>
     [...runs].flatMap(([at, run]) => (at <= lastMs && !others.has(at) ? [run] : []))
+  const overlapsOf = (runs: ReadonlyMap<number, Occurrence>): number =>
+    countOverlaps(
+      [...runs.keys()].filter((at) => at <= lastMs),
+      durationMs,
+    )
   return {
     added: only(fresh, old),
     removed: only(old, fresh),
+    overlaps: { before: overlapsOf(old), after: overlapsOf(fresh) },
     kept: [...fresh.keys()].filter((at) => at <= lastMs && old.has(at)).length,
     until: Temporal.Instant.fromEpochMilliseconds(lastMs),
   }
 }
+
+/** How many of sorted starts come before the run in front of them has ended, each of which takes `durationMs`. */
+const countOverlaps = (starts: readonly number[], durationMs: number): number =>
+  starts.filter((at, index) => at < (starts[index - 1] ?? -Infinity) + durationMs).length
 
 interface Runs {
   readonly runs: Map<number, Occurrence>

@@ -192,6 +192,8 @@ describe('the difference of two schedules', () => {
       ['2026-01-30T09:00:00Z'],
       ['2026-01-31T09:00:00Z'],
     ])
+    const hourly = diffSchedules(cron('0 * * * *'), cron('0 9 * * *'), after, 1, { durationMs: 3_600_001 })
+    expect(hourly.overlaps).toEqual({ before: 23, after: 0 })
     expect(diffSchedules(null, monthly, after, 31).added).toHaveLength(1)
     expect(diffSchedules(monthly, null, after, 31).removed).toHaveLength(1)
   })

@@ -138,7 +138,7 @@ export const getJob = <ThrowOnError extends boolean = false>(options: Options<Ge
 /**
  * Change a job
  *
- * Makes a new version when anything differs. What its schedule had written ahead is taken back.
+ * Makes a new version when anything differs. What its schedule had written ahead is taken back. With `dryRun=true` nothing is written, and the answer tells what would change.
  */
 export const updateJob = <ThrowOnError extends boolean = false>(options: Options<UpdateJobData, ThrowOnError>): RequestResult<UpdateJobResponses, UpdateJobErrors, ThrowOnError> => (options.client ?? client).patch<UpdateJobResponses, UpdateJobErrors, ThrowOnError>({
     security: [{
@@ -568,7 +568,7 @@ export const getRunResponseBody = <ThrowOnError extends boolean = false>(options
 /**
  * See the next instants of a schedule
  *
- * As a job created at `after` (now, when absent) would have them, with what clock changes do to them.
+ * As a job created at `after` (now, when absent) would have them, with what clock changes, calendars and blackouts do to them.
  */
 export const previewSchedule = <ThrowOnError extends boolean = false>(options: Options<PreviewScheduleData, ThrowOnError>): RequestResult<PreviewScheduleResponses, PreviewScheduleErrors, ThrowOnError> => (options.client ?? client).post<PreviewScheduleResponses, PreviewScheduleErrors, ThrowOnError>({
     security: [{

@@ -482,6 +482,53 @@ export type JobFilter = {
     externalIdPrefix?: string;
 };
 
+/**
+ * What a change would do. Nothing is written.
+ */
+export type JobSimulation = {
+    /**
+     * As it would be.
+     */
+    job: Job;
+    from: string;
+    /**
+     * In 30 days; earlier when there is more than can be looked at.
+     */
+    until: string;
+    /**
+     * Instants that would be new.
+     */
+    added: {
+        count: number;
+        /**
+         * The first 200 of them.
+         */
+        first: Array<PreviewedOccurrence>;
+    };
+    /**
+     * Instants that would be gone.
+     */
+    removed: {
+        count: number;
+        /**
+         * The first 200 of them.
+         */
+        first: Array<PreviewedOccurrence>;
+    };
+    kept: number;
+    /**
+     * Instants at which, by that duration, the run before still goes on.
+     */
+    overlaps: {
+        /**
+         * What 95 % of the last runs took; null: it has none.
+         */
+        durationMs: number | null;
+        before: number;
+        after: number;
+    };
+};
+
 export type JobSummary = {
     id: string;
     /**
@@ -933,18 +980,29 @@ export type PreviewSchedule = {
     schedule: Schedule;
     after?: string;
     count?: number;
+    /**
+     * With the jitter, window and `H` of that job; a new job has its own.
+     */
+    jobId?: string;
 };
 
 export type PreviewedOccurrence = {
     nominalAt: string;
+    /**
+     * When it runs.
+     */
     effectiveAt: string;
+    /**
+     * Why it does not run.
+     */
+    skipped?: 'calendar' | 'blackout';
     /**
      * The wall clock.
      */
     local: string;
     offset: string;
     /**
-     * What a clock change did to it.
+     * What a clock change, calendar, jitter or blackout did to it.
      */
     notes: Array<string>;
 };
@@ -1887,7 +1945,12 @@ export type UpdateJobData = {
     path: {
         jobId: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Writes nothing and tells what would change.
+         */
+        dryRun?: boolean;
+    };
     url: '/v1/jobs/{jobId}';
 };
 
@@ -1946,9 +2009,9 @@ export type UpdateJobError = UpdateJobErrors[keyof UpdateJobErrors];
 
 export type UpdateJobResponses = {
     /**
-     * The job.
+     * The job, or what would change.
      */
-    200: Job;
+    200: Job | JobSimulation;
 };
 
 export type UpdateJobResponse = UpdateJobResponses[keyof UpdateJobResponses];
