@@ -2,7 +2,7 @@ import { stepOperation } from '@meridian/core/operation/step'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { z } from 'zod'
 import type { operationWire } from '../src/wire/operation.ts'
-import { type Client, type Job, type Page, type Problem, startTestApi, type TestApi, target } from './api.ts'
+import { type Client, type Job, type Page, type Problem, type Run, startTestApi, type TestApi, target } from './api.ts'
 
 type Operation = z.output<typeof operationWire>
 
@@ -52,6 +52,29 @@ describe('operations', () => {
     expect((await client.get<Job>(`/v1/jobs/${job.id}`)).body).toMatchObject({ priority: 3, tags: ['led'], version: 3 })
     const again = await client.post<Problem>(`${path}/undo`)
     expect(again).toMatchObject({ status: 409, body: { code: 'conflict', current: { id: undo.body.id } } })
+  })
+
+  test('a backfill makes runs of the past, and its items are they', async () => {
+    const job = await make('daily', { schedule: { type: 'cron', cron: '0 6 * * *', timezone: 'Europe/London' } })
+    const body = {
+      kind: 'jobs.backfill',
+      jobId: job.id,
+      from: '2026-03-28T00:00:00Z',
+      to: '2026-03-30T00:00:00Z',
+      tag: 'march',
+    }
+    const planned = await client.post<Operation>('/v1/operations?dryRun=true', body)
+    expect(planned.body).toMatchObject({ total: 2, sample: [{ id: null, name: '2026-03-28T06:00:00.000Z' }, {}] })
+    const made = await client.post<Operation>('/v1/operations', { ...body, concurrency: 2 })
+    expect(made.body.plan).toMatchObject({ jobId: job.id, from: '2026-03-28T00:00:00.000Z', tag: 'march' })
+    await work()
+    const runs = await client.get<Page<Run>>(`/v1/runs?jobId=${job.id}&source=backfill`)
+    expect(runs.body.data).toMatchObject([
+      { nominalAt: '2026-03-29T05:00:00.000Z', source: 'backfill' },
+      { nominalAt: '2026-03-28T06:00:00.000Z' },
+    ])
+    const items = await client.get<Page<{ id: string }>>(`/v1/operations/${made.body.id}/items`)
+    expect(items.body.data.map(({ id }) => id)).toEqual(runs.body.data.map(({ id }) => id).toReversed())
   })
 
   test('is made once per idempotency key', async () => {

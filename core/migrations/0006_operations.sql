@@ -42,8 +42,8 @@ create table operation_items (
   tenant_id uuid not null,
   operation_id uuid not null,
   position int not null,
-  -- The job it is about, or the run it makes.
-  item_id uuid not null,
+  -- The job it is about, or the run it made; null until there is one.
+  item_id uuid,
   name text not null,
   data jsonb,
   -- 0 waiting, 1 done, 2 unchanged, 3 failed
@@ -74,15 +74,18 @@ create table backfills (
 alter table projects add column has_test_clock boolean not null default false;
 alter table pools drop constraint pools_class_check;
 alter table pools add constraint pools_class_check check (class in ('critical', 'standard', 'bulk', 'virtual'));
-insert into pools values (-1, 1, 'local', 'virtual');
-create index due_virtual on due (tenant_id, project_id, due_at) where pool < 0;
-create index ready_virtual on ready (tenant_id, project_id, due_at) where pool < 0;
+insert into shards values (0, 'local');
+insert into pools values (0, 0, 'local', 'virtual');
+create index due_virtual on due (tenant_id, project_id, due_at) where pool = 0;
+create index ready_virtual on ready (tenant_id, project_id, due_at) where pool = 0;
 
 create table test_clocks (
   tenant_id uuid not null,
   id uuid not null,
   project_id uuid not null,
+  -- Who moves it on, and who performs what it lets go.
   shard_id smallint not null default 1,
+  pool smallint not null default 1,
   name text not null,
   now_at timestamptz not null,
   -- Where it is on its way to; null: it stands still.

@@ -1,5 +1,6 @@
 import { withIdempotency } from '@meridian/core/access/idempotency'
 import { pauseReasonValue } from '@meridian/core/job/job'
+import { backfillFields } from '@meridian/core/operation/backfill'
 import { editChangesValue } from '@meridian/core/operation/bulk-jobs'
 import {
   createOperation,
@@ -22,7 +23,7 @@ import {
   operationWire,
 } from '../wire/operation.ts'
 import { pageOf, pageQuery, toPage, toPageRequest } from '../wire/page.ts'
-import { dryRunFlag, listOf, naming, pathId } from '../wire/values.ts'
+import { dryRunFlag, idReference, instantInput, listOf, naming, pathId } from '../wire/values.ts'
 
 const operationParams = z.object({ operationId: pathId('op') })
 
@@ -43,6 +44,16 @@ const newOperation = z
         rate,
       })
       .meta({ id: 'EditJobs' }),
+    z
+      .strictObject({
+        kind: z.literal('jobs.backfill'),
+        ...backfillFields,
+        jobId: idReference('job'),
+        from: instantInput.meta({ description: 'The first instant, inclusive.' }),
+        to: instantInput.meta({ description: 'Exclusive. What is not past yet is left to the schedule.' }),
+        rate,
+      })
+      .meta({ id: 'BackfillJob' }),
   ])
   .meta({ id: 'NewOperation' })
 

@@ -12,7 +12,12 @@ export const jobFilterInput = jobFilterValue
 
 export const operationKind = z.enum(kindNames).meta({ id: 'OperationKind', description: 'What an operation does.' })
 
-const things = z.array(z.strictObject({ id: z.string(), name: z.string() }))
+const thingId = z
+  .string()
+  .nullable()
+  .meta({ description: 'The job, or the run once there is one.', examples: ['job_01h455vb4pex5vsknk084sn02q'] })
+
+const things = z.array(z.strictObject({ id: thingId, name: z.string() }))
 
 export const operationWire = z
   .strictObject({
@@ -53,7 +58,7 @@ export const operationToWire = (operation: Operation): z.output<typeof operation
   undoOf: toWireIdOrNull('op', operation.undoOf),
   undoneBy: toWireIdOrNull('op', operation.undoneBy),
   canUndo: operation.canUndo,
-  sample: operation.sample.map(({ id, name }) => ({ id: toWireId(thingPrefix(operation.kind), id), name })),
+  sample: operation.sample.map(({ id, name }) => ({ id: toWireIdOrNull(thingPrefix(operation.kind), id), name })),
   createdAt: toInstant(operation.createdAt),
   updatedAt: toInstant(operation.updatedAt),
   finishedAt: toInstantOrNull(operation.finishedAt),
@@ -75,7 +80,7 @@ function planToWire(plan: Record<string, unknown>): Record<string, unknown> {
 export const operationItemWire = z
   .strictObject({
     position: z.int(),
-    id: z.string().meta({ description: 'The job, or the run.', examples: ['job_01h455vb4pex5vsknk084sn02q'] }),
+    id: thingId,
     name: z.string(),
     state: z.enum(itemStates),
     detail: z.string().nullable().meta({ description: 'Why it failed, or why nothing had to be done.' }),
@@ -86,7 +91,7 @@ export const operationItemToWire =
   (kind: string) =>
   ({ position, itemId, name, state, detail }: OperationItem): z.output<typeof operationItemWire> => ({
     position,
-    id: toWireId(thingPrefix(kind), itemId),
+    id: toWireIdOrNull(thingPrefix(kind), itemId),
     name,
     state,
     detail,

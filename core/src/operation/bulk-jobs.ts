@@ -9,7 +9,7 @@ import { restoreJob } from '../job/restore.ts'
 import { pauseJob, resumeJob } from '../job/set-state.ts'
 import { updateJob } from '../job/update.ts'
 import { AppError } from '../kernel/errors.ts'
-import type { Item, OperationKind } from './kind.ts'
+import { type Item, type OperationKind, ofThings } from './kind.ts'
 
 const changedSince = (): AppError => new AppError('conflict', 'The job has changed since.')
 
@@ -36,19 +36,19 @@ export const pauseJobs: OperationKind<z.output<typeof pausePlan>> = {
   things: 'jobs',
   plan: pausePlan,
   select: (tx, { filter }, limit) => selectJobs(tx, filter, limit, 'active'),
-  async apply(tx, { reason }, { id }) {
+  apply: ofThings(async (tx, { reason }, { id }) => {
     if ((await lockJob(tx, id)).state === 'paused') return { state: 'unchanged', detail: 'It was paused already.' }
     const { pausedAt } = await pauseJob(tx, id, reason)
     return { state: 'done', before: { reason, pausedAtMs: pausedAt?.getTime() ?? null } satisfies Pause }
-  },
-  async undo(tx, _plan, { id, data }) {
+  }),
+  undo: ofThings(async (tx, _plan, { id, data }) => {
     const { pausedAtMs } = data as Pause
     const job = await lockJob(tx, id)
     if (job.state === 'active') return { state: 'unchanged', detail: 'It was resumed already.' }
     if (job.pausedAt?.getTime() !== pausedAtMs) throw changedSince()
     await resumeJob(tx, id)
     return { state: 'done' }
-  },
+  }),
 }
 
 const resumePlan = z.strictObject({ filter: jobFilterValue })
@@ -59,17 +59,17 @@ export const resumeJobs: OperationKind<z.output<typeof resumePlan>> = {
   things: 'jobs',
   plan: resumePlan,
   select: (tx, { filter }, limit) => selectJobs(tx, filter, limit, 'paused'),
-  async apply(tx, _plan, { id }) {
+  apply: ofThings(async (tx, _plan, { id }) => {
     const { state, pauseReason, pausedAt } = await lockJob(tx, id)
     if (state === 'active') return { state: 'unchanged', detail: 'It was active already.' }
     await resumeJob(tx, id)
     return { state: 'done', before: { reason: pauseReason, pausedAtMs: pausedAt?.getTime() ?? null } satisfies Pause }
-  },
-  async undo(tx, _plan, { id, data }) {
+  }),
+  undo: ofThings(async (tx, _plan, { id, data }) => {
     if ((await lockJob(tx, id)).state === 'paused') return { state: 'unchanged', detail: 'It was paused already.' }
     await pauseJob(tx, id, (data as Pause).reason)
     return { state: 'done' }
-  },
+  }),
 }
 
 const tags = z.array(tagValue).max(20)
@@ -102,7 +102,7 @@ export const editJobs: OperationKind<z.output<typeof editPlan>> = {
   things: 'jobs',
   plan: editPlan,
   select: (tx, { filter }, limit) => selectJobs(tx, filter, limit),
-  async apply(tx, { changes: { addTags = [], removeTags = [], ...changes } }, { id }) {
+  apply: ofThings(async (tx, { changes: { addTags = [], removeTags = [], ...changes } }, { id }) => {
     const before = await lockJob(tx, id)
     const known = (await definitionOf(tx, before)).tags
     const kept = known.filter((tag) => !removeTags.includes(tag))
@@ -110,11 +110,11 @@ export const editJobs: OperationKind<z.output<typeof editPlan>> = {
     const after = await updateJob(tx, id, { ...changes, tags: wanted })
     if (after.version === before.version) return { state: 'unchanged', detail: 'It is like that already.' }
     return { state: 'done', before: { from: before.version, to: after.version } satisfies Versions }
-  },
-  async undo(tx, _plan, { id, data }) {
+  }),
+  undo: ofThings(async (tx, _plan, { id, data }) => {
     const { from, to } = data as Versions
     if ((await lockJob(tx, id)).version !== to) throw changedSince()
     await restoreJob(tx, id, { version: from })
     return { state: 'done' }
-  },
+  }),
 }

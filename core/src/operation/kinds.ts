@@ -1,3 +1,4 @@
+import { backfillJob } from './backfill.ts'
 import { editJobs, pauseJobs, resumeJobs } from './bulk-jobs.ts'
 import type { OperationKind } from './kind.ts'
 
@@ -6,6 +7,7 @@ export const kinds = {
   'jobs.pause': pauseJobs,
   'jobs.resume': resumeJobs,
   'jobs.edit': editJobs,
+  'jobs.backfill': backfillJob,
 } as const
 
 export type KindName = keyof typeof kinds

@@ -27,7 +27,7 @@ export interface Operation {
   /** It has ended, did something that can be taken back, and was not taken back yet. */
   canUndo: boolean
   /** The first few items. */
-  sample: { id: Uuid; name: string }[]
+  sample: { id: Uuid | null; name: string }[]
   createdAt: Date
   updatedAt: Date
   finishedAt: Date | null
@@ -39,7 +39,8 @@ export type ItemState = (typeof itemStates)[number]
 /** One thing of an operation and how it went. */
 export interface OperationItem {
   position: number
-  itemId: Uuid
+  /** Null: what it is to make is not there yet. */
+  itemId: Uuid | null
   name: string
   state: ItemState
   /** Why it failed, or why nothing had to be done. */

@@ -176,7 +176,7 @@ describe('an operation', () => {
     const undo = await undoOperation(ctx, operation.id)
     const broken = []
     while ((await getOperation(ctx, undo.id)).finishedAt === null) broken.push(...((await step())?.broken ?? []))
-    expect(broken).toMatchObject([{ item: job.id }])
+    expect(broken).toMatchObject([{ item: job.name }])
     expect(await getOperation(ctx, undo.id)).toMatchObject({ done: 1, failed: 1 })
     expect(await statesOf()).toEqual({ broken: 'paused', fine: 'active' })
   })

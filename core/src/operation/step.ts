@@ -6,7 +6,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import type { Item, Outcome } from './kind.ts'
+import type { Outcome, StepItem } from './kind.ts'
 import { kindOf } from './kinds.ts'
 import { itemStates } from './operation.ts'
 
@@ -24,7 +24,7 @@ export interface Step {
   /** Pools whose dispatchers should look now. */
   wakes: Set<number>
   /** What went wrong beyond what a kind expects; the items count as failed. */
-  broken: { item: Uuid; error: unknown }[]
+  broken: { item: string; error: unknown }[]
 }
 
 /** A step is short, so that a pause never waits for long and a killed worker loses little. */
@@ -79,7 +79,7 @@ export async function stepOperation(means: StepMeans): Promise<Step | null> {
 }
 
 type HeldRow = [kind: string, plan: unknown, undoOf: Uuid | null, rate: number | null, mayTell: boolean]
-type ItemRow = [position: number, id: Uuid, name: string, data: unknown]
+type ItemRow = [position: number, id: Uuid | null, name: string, data: unknown]
 type Done = Outcome | { state: 'failed'; detail: string }
 
 async function takeStep(tx: Tx, id: Uuid): Promise<Step | null> {
@@ -92,8 +92,9 @@ async function takeStep(tx: Tx, id: Uuid): Promise<Step | null> {
     [tx.tenantId, id],
   )
   if (held[0] === undefined) return null
-  const [name, plan, undoOf, rate, mayTell] = held[0]
+  const [name, written, undoOf, rate, mayTell] = held[0]
   const kind = kindOf(name)
+  const plan = kind.plan.parse(written)
   const isUndo = undoOf !== null
   const room = isUndo || kind.room === undefined ? itemsPerStep : await kind.room(tx, plan, id)
   const paced = rate === null ? itemsPerStep : Math.max(1, Math.floor(rate / 4))
@@ -103,10 +104,10 @@ async function takeStep(tx: Tx, id: Uuid): Promise<Step | null> {
   const untilMs = performance.now() + stepMs
   for (const [position, itemId, itemName, data] of items) {
     if (outcomes.length > 0 && performance.now() > untilMs) break
-    const item: Item = { id: itemId, name: itemName, data }
+    const item: StepItem = { id: itemId, name: itemName, data, operationId: id }
     const work = (): Promise<Outcome> =>
       isUndo && kind.undo !== undefined ? kind.undo(tx, plan, item) : kind.apply(tx, plan, item)
-    const outcome = await attempt(tx, work, (error) => step.broken.push({ item: itemId, error }))
+    const outcome = await attempt(tx, work, (error) => step.broken.push({ item: itemName, error }))
     if (outcome.state === 'done' && outcome.wakes !== undefined) step.wakes.add(outcome.wakes)
     outcomes.push({ position, outcome })
   }
@@ -151,11 +152,12 @@ async function writeOutcomes(tx: Tx, id: Uuid, outcomes: { position: number; out
   const detail = (outcome: Done): string | null => ('detail' in outcome ? (outcome.detail ?? null) : null)
   const before = (outcome: Done): string | null =>
     outcome.state === 'done' && outcome.before !== undefined ? JSON.stringify(outcome.before) : null
+  const madeId = (outcome: Done): Uuid | null => (outcome.state === 'done' ? (outcome.madeId ?? null) : null)
   await runNamed(
     tx.client,
     'write_outcomes',
-    `update operation_items i set state = u.s, before = u.b::jsonb, detail = u.d
-     from unnest($3::int[], $4::smallint[], $5::text[], $6::text[]) u(p, s, b, d)
+    `update operation_items i set state = u.s, before = u.b::jsonb, detail = u.d, item_id = coalesce(u.m, i.item_id)
+     from unnest($3::int[], $4::smallint[], $5::text[], $6::text[], $7::uuid[]) u(p, s, b, d, m)
      where i.tenant_id = $1 and i.operation_id = $2 and i.position = u.p`,
     [
       tx.tenantId,
@@ -164,6 +166,7 @@ async function writeOutcomes(tx: Tx, id: Uuid, outcomes: { position: number; out
       arrayLiteral(outcomes.map(({ outcome }) => itemStates.indexOf(outcome.state))),
       textArrayLiteral(outcomes.map(({ outcome }) => before(outcome))),
       textArrayLiteral(outcomes.map(({ outcome }) => detail(outcome))),
+      arrayLiteral(outcomes.map(({ outcome }) => madeId(outcome))),
     ],
   )
 }

@@ -45,7 +45,7 @@ export function statusOf(code: number): RunStatus {
   return status
 }
 
-export const runSources = ['api', 'schedule', 'manual', 'replay'] as const
+export const runSources = ['api', 'schedule', 'manual', 'replay', 'backfill'] as const
 export type RunSource = (typeof runSources)[number]
 
 /** 1 is served first, 5 last. */

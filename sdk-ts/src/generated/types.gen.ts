@@ -45,6 +45,35 @@ export type Attempt = {
     retryAt: string | null;
 };
 
+export type BackfillJob = {
+    kind: 'jobs.backfill';
+    jobId: string;
+    /**
+     * The first instant, inclusive.
+     */
+    from: string;
+    /**
+     * Exclusive. What is not past yet is left to the schedule.
+     */
+    to: string;
+    /**
+     * Also the instants that have run already. Otherwise only those that have not.
+     */
+    again?: boolean;
+    /**
+     * How many of its runs may be open at once. 1: one after another.
+     */
+    concurrency?: number;
+    /**
+     * What to call it.
+     */
+    tag?: string | null;
+    /**
+     * The most things a second; null: as fast as it goes.
+     */
+    rate?: number | null;
+};
+
 /**
  * A stretch of time in which no schedule starts anything.
  */
@@ -820,7 +849,7 @@ export type NewLogLines = {
     lines?: Array<NewLogLine>;
 };
 
-export type NewOperation = PauseJobs | ResumeJobs | EditJobs;
+export type NewOperation = PauseJobs | ResumeJobs | EditJobs | BackfillJob;
 
 export type NewProject = {
     slug: string;
@@ -931,7 +960,10 @@ export type Operation = {
      * The first few things.
      */
     sample: Array<{
-        id: string;
+        /**
+         * The job, or the run once there is one.
+         */
+        id: string | null;
         name: string;
     }>;
     createdAt: string;
@@ -942,9 +974,9 @@ export type Operation = {
 export type OperationItem = {
     position: number;
     /**
-     * The job, or the run.
+     * The job, or the run once there is one.
      */
-    id: string;
+    id: string | null;
     name: string;
     state: 'waiting' | 'done' | 'unchanged' | 'failed';
     /**
@@ -956,7 +988,7 @@ export type OperationItem = {
 /**
  * What an operation does.
  */
-export type OperationKind = 'jobs.pause' | 'jobs.resume' | 'jobs.edit';
+export type OperationKind = 'jobs.pause' | 'jobs.resume' | 'jobs.edit' | 'jobs.backfill';
 
 export type PauseJob = {
     reason?: string | null;
@@ -1281,7 +1313,7 @@ export type RunResponse = {
 /**
  * What started it.
  */
-export type RunSource = 'api' | 'schedule' | 'manual' | 'replay';
+export type RunSource = 'api' | 'schedule' | 'manual' | 'replay' | 'backfill';
 
 export type RunStats = {
     from: string;

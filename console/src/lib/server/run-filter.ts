@@ -3,7 +3,7 @@ import { readRange } from '#lib/draw/histogram.ts'
 import { type RunStatus, runStatuses } from '#lib/draw/outcome.ts'
 import { listParam } from '#lib/url.ts'
 
-const sources: readonly RunSource[] = ['api', 'schedule', 'manual', 'replay']
+const sources: readonly RunSource[] = ['api', 'schedule', 'manual', 'replay', 'backfill']
 
 /** The query of the API's list of runs that a page's URL asks for. Unknown values are ignored. */
 export function runFilter(params: URLSearchParams, now: number) {
