@@ -19,6 +19,8 @@ const tags: Record<string, string> = {
   Runs: 'Executions: of a job, or ad hoc.',
   Schedules: 'What a schedule means, before it is saved.',
   Calendars: 'Days and hours that schedules keep to, and stretches in which nothing starts.',
+  Imports: 'Schedules of other systems, taken over: looked at first, run in shadow, then switched.',
+  Pings: 'How a job that runs elsewhere tells that it did.',
   Operations: 'Work on many things, as a thing of its own: counted first, then followed, paused, aborted, undone.',
   Queues: 'Where runs wait, with their limits.',
   Projects: 'Named spaces of an organisation.',

@@ -3,10 +3,12 @@ import { acceptOperations } from './routes/accept.ts'
 import { blackoutOperations } from './routes/blackouts.ts'
 import { calendarOperations } from './routes/calendars.ts'
 import { eventOperations } from './routes/events.ts'
+import { importOperations } from './routes/imports.ts'
 import { jobHistoryOperations } from './routes/job-history.ts'
 import { jobOperations } from './routes/jobs.ts'
 import { keyOperations } from './routes/keys.ts'
 import { bulkOperations } from './routes/operations.ts'
+import { pingOperations } from './routes/pings.ts'
 import { projectOperations } from './routes/projects.ts'
 import { queueOperations } from './routes/queues.ts'
 import { responseBodyOperations } from './routes/response-body.ts'
@@ -27,6 +29,8 @@ export const operations: readonly Operation[] = [
   ...calendarOperations,
   ...blackoutOperations,
   ...bulkOperations,
+  ...importOperations,
+  ...pingOperations,
   ...queueOperations,
   ...projectOperations,
   ...keyOperations,

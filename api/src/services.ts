@@ -28,6 +28,10 @@ const resumeTransactionsMax = 200_000
 // A Redis that is away or frozen must cost a request next to nothing: fail at once, or after this.
 const redisTimeoutMs = 250
 
+/** Of one ping URL, and of all that one address calls, in a minute. */
+const pingLimit = 300
+const pingAddressLimit = 6_000
+
 /** Makes everything a request may use. Connects lazily: a database that is away answers 503, it keeps nobody from starting. */
 export async function createServices(config: Config, log: Log): Promise<RunningServices> {
   const clock = systemClock
@@ -55,6 +59,8 @@ export async function createServices(config: Config, log: Log): Promise<RunningS
   const limits = {
     caller: new RateLimiter({ name: 'default', redis, limit: config.rateLimit, windowSeconds }),
     tenant: new RateLimiter({ name: 'tenant', redis, limit: config.tenantRateLimit, windowSeconds }),
+    ping: new RateLimiter({ name: 'ping', redis, limit: pingLimit, windowSeconds: 60 }),
+    pingAddress: new RateLimiter({ name: 'ping-address', redis, limit: pingAddressLimit, windowSeconds: 60 }),
   }
   let isStopping = false
 

@@ -51,6 +51,9 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     kind: 'jobs.pause',
     filter: { name: 'none' },
   })
+  const imported = await client.post<{ id: string }>('/v1/imports', {
+    source: '@daily curl https://example.com/theirs',
+  })
   const keys = await client.get<Page<{ id: string }>>('/v1/keys')
   const projects = await client.get<Page<{ id: string }>>('/v1/projects')
   return {
@@ -64,6 +67,9 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     operationId: operation.body.id,
     keyId: keys.body.data[0]?.id ?? '',
     projectId: projects.body.data[0]?.id ?? '',
+    importId: imported.body.id,
+    token: newToken('mp'),
+    signal: 'start',
   }
 }
 
@@ -117,7 +123,8 @@ describe.each(guarded)('$operation.operationId', (each) => {
     if (path.includes('{') && !isOwnCreate) expect(answer.status).toBe(404)
     // A problem repeats the path that was asked for, and nothing else.
     const told = answer.text.replace(/"instance":"[^"]*"/, '')
-    for (const name of ['jobId', 'runId', 'keyId', 'projectId', 'blackoutId']) expect(told).not.toContain(owned[name])
+    for (const name of ['jobId', 'runId', 'keyId', 'projectId', 'importId', 'blackoutId'])
+      expect(told).not.toContain(owned[name])
   })
 })
 
@@ -146,7 +153,15 @@ test.each(operations)('$operation.operationId answers its own example as documen
 
 test('what is open to anybody is what it should be', () => {
   const open = operations.filter(({ operation }) => operation.security.length === 0)
-  expect(open.map(({ operation }) => operation.operationId).sort()).toEqual(['getHealth', 'getReady', 'openSession'])
+  expect(open.map(({ operation }) => operation.operationId).sort()).toEqual([
+    'getHealth',
+    'getReady',
+    'openSession',
+    'postPing',
+    'postPingSignal',
+    'sendPing',
+    'sendPingSignal',
+  ])
 })
 
 test("the owner's things are as they were", async () => {

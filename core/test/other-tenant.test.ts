@@ -11,9 +11,12 @@ import { getJob, getJobByExternalId } from '../src/job/get.ts'
 import { listJobs } from '../src/job/list.ts'
 import { restoreJob } from '../src/job/restore.ts'
 import { pauseJob, resumeJob } from '../src/job/set-state.ts'
+import { setJobMode } from '../src/job/shadow.ts'
 import { updateJob } from '../src/job/update.ts'
 import { getJobVersion, listJobVersions } from '../src/job/versions.ts'
 import { encodeCursor } from '../src/kernel/page.ts'
+import { listPings } from '../src/ping/list.ts'
+import { openPingUrl } from '../src/ping/ping-url.ts'
 import { createTenant, testCtx } from '../src/testing/factories.ts'
 import { sampleJob, unknownId } from '../src/testing/job-samples.ts'
 import { createTestDb, type TestDb } from '../src/testing/test-db.ts'
@@ -32,6 +35,9 @@ const verbs: Record<'job' | 'queue' | 'key' | 'project', Record<string, Verb>> =
     restoreJob: (ctx, id) => restoreJob(ctx, id, { version: 1 }),
     listJobVersions: (ctx, id) => listJobVersions(ctx, id, page),
     getJobVersion: (ctx, id) => getJobVersion(ctx, id, 1),
+    setJobMode: (ctx, id) => setJobMode(ctx, id, 'shadow'),
+    openPingUrl: (ctx, id) => openPingUrl(ctx, id, { rotate: true }),
+    listPings: (ctx, id) => listPings(ctx, id, page),
   },
   queue: {
     getQueue,

@@ -123,6 +123,7 @@ describe('the wall between tenants, as the catalogue tells it', () => {
       'accept_runs',
       'close_session',
       'find_api_key',
+      'find_ping_url',
       'find_session',
       'list_memberships',
       'open_session',

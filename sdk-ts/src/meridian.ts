@@ -3,6 +3,7 @@ import { type CallOptions, type Connection, call, value } from './connection.ts'
 import { type EventStreamOptions, type StreamedEvent, streamEvents } from './event-stream.ts'
 import { createClient, createConfig } from './generated/client/index.ts'
 import * as api from './generated/sdk.gen.ts'
+import * as importResources from './imports.ts'
 import * as resources from './resources.ts'
 import { createTransport } from './transport.ts'
 
@@ -34,6 +35,8 @@ export class Meridian {
   readonly calendars: ReturnType<typeof calendarResources.calendars>
   readonly blackouts: ReturnType<typeof calendarResources.blackouts>
   readonly operations: ReturnType<typeof resources.operations>
+  readonly imports: ReturnType<typeof importResources.imports>
+  readonly pings: ReturnType<typeof importResources.pings>
   readonly queues: ReturnType<typeof resources.queues>
   readonly projects: ReturnType<typeof resources.projects>
   readonly keys: ReturnType<typeof resources.keys>
@@ -69,6 +72,8 @@ export class Meridian {
     this.calendars = calendarResources.calendars(to)
     this.blackouts = calendarResources.blackouts(to)
     this.operations = resources.operations(to)
+    this.imports = importResources.imports(to)
+    this.pings = importResources.pings(to)
     this.queues = resources.queues(to)
     this.projects = resources.projects(to)
     this.keys = resources.keys(to)

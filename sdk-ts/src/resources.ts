@@ -40,6 +40,9 @@ export const jobs = (to: Connection) => ({
   pause: (jobId: string, body: wire.PauseJob = {}, options?: CallOptions) =>
     value(api.pauseJob({ ...call(to, options), path: { jobId }, body })),
   resume: (jobId: string, options?: CallOptions) => value(api.resumeJob({ ...call(to, options), path: { jobId } })),
+  /** In shadow its schedule is kept in the ledger and starts nothing. */
+  setMode: (jobId: string, mode: wire.JobMode, options?: CallOptions) =>
+    value(api.setJobMode({ ...call(to, options), path: { jobId }, body: { mode } })),
   /** Runs it now, or at an instant, beside its schedule. */
   run: (jobId: string, body: WithDates<wire.RunJob, 'dueAt'> = {}, options?: CreateOptions) =>
     value(api.runJob({ ...create(to, options), path: { jobId }, body: body as wire.RunJob })),

@@ -26,7 +26,13 @@ export interface Services {
   requestLog: RequestLog
   authenticator: Authenticator
   /** Of one key or session, and of all of a tenant. */
-  limits: { caller: RateLimiter; tenant: RateLimiter }
+  limits: {
+    caller: RateLimiter
+    tenant: RateLimiter
+    /** Pings of one URL, and of one address. */
+    ping: RateLimiter
+    pingAddress: RateLimiter
+  }
   intake: Intake
   wake: Wake
   events: EventHub

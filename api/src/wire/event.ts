@@ -26,6 +26,7 @@ const prefixOf = (type: EventType): IdPrefix => {
   if (noun === 'queue') return 'que'
   if (noun === 'project') return 'prj'
   if (noun === 'key') return 'key'
+  if (noun === 'import') return 'imp'
   if (noun === 'operation') return 'op'
   if (noun === 'test-clock') return 'clk'
   return 'run'

@@ -4,6 +4,7 @@ import {
   type JobVersion,
   type JobVersionSummary,
   jobDefinitionValue,
+  jobModes,
 } from '@meridian/core/job/job'
 import { toWireId } from '@meridian/core/kernel/ids'
 import type { Occurrence } from '@meridian/core/run/occurrences'
@@ -14,6 +15,11 @@ import { runStatus } from './run.ts'
 import { actor, instant, toActor, toActorOrNull, toInstant, toInstantOrNull, toWireIdOrNull, wireId } from './values.ts'
 
 const { target, ...openFields } = jobDefinitionValue.shape
+
+export const jobMode = z.enum(jobModes).meta({
+  id: 'JobMode',
+  description: 'In `shadow` a schedule is kept in the ledger and starts nothing.',
+})
 
 const recentRunWire = z
   .strictObject({
@@ -38,6 +44,7 @@ const statusFields = {
   id: wireId('job'),
   version: z.int().meta({ description: 'Raised by every change of the definition, each of which is kept.' }),
   state: z.enum(['active', 'paused']),
+  mode: jobMode,
   pausedAt: instant.nullable(),
   pausedBy: actor.nullable(),
   pauseReason: z.string().nullable(),
@@ -96,6 +103,7 @@ export const jobSummaryToWire = (job: JobSummary): z.output<typeof jobSummaryWir
   retry: job.retry,
   priority: job.priority,
   state: job.state,
+  mode: job.mode,
   pausedAt: toInstantOrNull(job.pausedAt),
   pausedBy: toActorOrNull(job.pausedBy),
   pauseReason: job.pauseReason,

@@ -13,6 +13,7 @@ const nouns: Partial<Record<IdPrefix, string>> = {
   blk: 'blackout',
   op: 'operation',
   clk: 'test clock',
+  imp: 'import',
 }
 
 const idMeta = (prefix: IdPrefix) => ({

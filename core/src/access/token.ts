@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/** `mk_` opens the API for a program, `ms_` for a person who signed in. */
-export type TokenPrefix = 'mk' | 'ms'
+/** `mk_` opens the API for a program, `ms_` for a person who signed in; `mp_` only tells that a job of theirs ran. */
+export type TokenPrefix = 'mk' | 'ms' | 'mp'
 
-const pattern = /^(mk|ms)_[A-Za-z0-9_-]{43}$/
+const pattern = /^(mk|ms|mp)_[A-Za-z0-9_-]{43}$/
 
 /** A new secret: 256 random bits. It is shown once and never stored. */
 export const newToken = (prefix: TokenPrefix): string => `${prefix}_${randomBytes(32).toString('base64url')}`

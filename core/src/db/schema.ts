@@ -195,6 +195,7 @@ export const jobs = pgTable(
     queueId: uuid('queue_id').notNull(),
     createdAt: instant('created_at').notNull().defaultNow(),
     updatedAt: instant('updated_at').notNull().defaultNow(),
+    shadow: boolean('shadow').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
 )
@@ -234,6 +235,7 @@ export const schedules = pgTable(
     nextAt: instant('next_at'),
     tzVersion: text('tz_version').notNull(),
     updatedAt: instant('updated_at').notNull().defaultNow(),
+    shadow: boolean('shadow').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.jobId] })],
 )
@@ -612,4 +614,68 @@ export const testClocks = pgTable(
     updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+// Imports and pings -------------------------------------------------------------------------------------------
+
+export const imports = pgTable(
+  'imports',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    format: text('format').notNull(),
+    prefix: text('prefix').notNull(),
+    fileName: text('file_name'),
+    timezone: text('timezone').notNull(),
+    created: integer('created').notNull(),
+    updated: integer('updated').notNull(),
+    unchanged: integer('unchanged').notNull(),
+    refused: integer('refused').notNull(),
+    sealed: bytea('sealed').notNull(),
+    createdBy: text('created_by').notNull(),
+    createdAt: instant('created_at').notNull().default(sql`clock_timestamp()`),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+export const importEntries = pgTable(
+  'import_entries',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    importId: uuid('import_id').notNull(),
+    position: integer('position').notNull(),
+    outcome: text('outcome', { enum: ['created', 'updated', 'unchanged', 'refused'] }).notNull(),
+    jobId: uuid('job_id'),
+    proposal: jsonb('proposal').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.importId, table.position] })],
+)
+
+export const pingUrls = pgTable(
+  'ping_urls',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    jobId: uuid('job_id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    tokenHash: bytea('token_hash').notNull(),
+    sealed: bytea('sealed').notNull(),
+    createdBy: text('created_by').notNull(),
+    createdAt: instant('created_at').notNull().default(sql`clock_timestamp()`),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.jobId] })],
+)
+
+export const pings = pgTable(
+  'pings',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    jobId: uuid('job_id').notNull(),
+    at: instant('at').notNull(),
+    id: uuid('id').notNull(),
+    kind: text('kind', { enum: ['start', 'finish', 'fail'] }).notNull(),
+    exitCode: smallint('exit_code'),
+    body: bytea('body'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.jobId, table.at, table.id] })],
 )

@@ -140,7 +140,9 @@ function takeSetting(
 }
 
 function readLine(raw: string, line: number, state: State, hasUser: boolean): SourceEntry {
-  const [, when = raw.trim(), after = ''] = entryStart.exec(raw) ?? []
+  const match = entryStart.exec(raw)
+  const isEntry = match !== null
+  const [, when = raw.trim(), after = ''] = match ?? []
   const [, user = null, rest = after] = hasUser
     ? (/^(\S+)\s+(.*)$/s.exec(after) ?? [undefined, null, ''])
     : [undefined, null, after]
@@ -152,7 +154,7 @@ function readLine(raw: string, line: number, state: State, hasUser: boolean): So
     http === null
       ? command(text, { user, input, environment: state.environment })
       : { kind: 'http', target: http.target }
-  if (text === '')
+  if (text === '' && isEntry)
     problems.push(hasUser && after !== '' ? 'There is a user but no command.' : 'There is no command after the time.')
   if (input !== null)
     differences.push(

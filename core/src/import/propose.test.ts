@@ -36,6 +36,7 @@ function proposals(format: ImportFormat, text: string, changes: Partial<ProposeO
     tags: ['imported'],
     after,
     compareMax: 400,
+    allowPrivate: false,
     ...changes,
   }
   return entries.map((entry) => propose(entry, options))
@@ -120,6 +121,24 @@ test('a template that makes no valid request is a problem of the entry', () => {
     status: 'refused',
     problems: [{ pointer: '/target/url' }],
   })
+})
+
+test('a template that leads to a private address is refused where that is not allowed', () => {
+  const inside = targetTemplateValue.parse({ url: 'http://10.0.0.7/run' })
+  const [refused] = proposals('crontab', '* * * * * /bin/x', { template: inside })
+  expect(refused).toMatchObject({ status: 'refused', problems: [{ pointer: '/target/url' }] })
+  expect(proposals('crontab', '* * * * * /bin/x', { template: inside, allowPrivate: true })[0]?.status).toBe('ready')
+})
+
+test('the name of a command tells no secret', () => {
+  const lines = [
+    'mysqldump -u root -phunter2 shop',
+    'deploy --token=hunter2',
+    'deploy --password hunter2',
+    'psql postgres://u:hunter2@db/x',
+    'run.sh https://a.example/?k=hunter2 --all',
+  ]
+  for (const line of lines) expect(proposals('crontab', `1 1 * * * ${line}`)[0]?.name).not.toContain('hunter2')
 })
 
 test('an inline zone of Kubernetes is refused with the advice to use timeZone (O-30)', () => {

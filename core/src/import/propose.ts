@@ -30,8 +30,10 @@ export interface Proposal {
   job: NewJob | null
   action: Action
   isPaused: boolean
-  /** Its schedule in words. */
+  schedule: Schedule | null
+  /** The same in words. */
   words: string | null
+  overlap: NonNullable<NewJob['overlap']>
   differences: Difference[]
   warnings: string[]
   /** Its next instants by the rules of its own system; null when only that system knows them. */
@@ -50,6 +52,8 @@ export interface ProposeOptions {
   queue: string | undefined
   tags: readonly string[]
   after: Temporal.Instant
+  /** Whether targets may lie at private addresses. */
+  allowPrivate: boolean
   /** Coming instants to compare. */
   compareMax: number
 }
@@ -60,7 +64,7 @@ const externalIdMax = 200
 /** Decides what an entry becomes. Pure: nothing is looked up, nothing is written. */
 export function propose(entry: SourceEntry, options: ProposeOptions): Proposal {
   const { schedule, problems: scheduleProblems } = readSchedule(entry)
-  const { target, problems: targetProblems } = fillTarget(entry, options.template)
+  const { target, problems: targetProblems } = fillTarget(entry, options)
   const timing = schedule === null ? null : readTiming(schedule, options)
   const externalId = `${options.prefix}${entry.key}`.slice(0, externalIdMax)
   const problems: FieldProblem[] = [
@@ -85,6 +89,8 @@ export function propose(entry: SourceEntry, options: ProposeOptions): Proposal {
     job: status === 'ready' ? (draft?.job ?? null) : null,
     action: entry.action,
     isPaused: entry.isPaused,
+    schedule,
+    overlap: entry.overlap,
     words: schedule === null ? null : describeSchedule(schedule),
     differences: [
       ...dayDifferences(schedule),

@@ -70,9 +70,23 @@ export function commandName(text: string): string {
   const cleaned = parts.map((part) => unwrapped(part.trim())).filter((part) => part !== '')
   const main = cleaned.find((part) => !preparing.test(part)) ?? cleaned[0] ?? text.trim()
   const short = main.replace(/^["']?(?:[^\s"']*\/)?([^\s/"']+)["']?/, '$1').replaceAll(/\s+/g, ' ')
-  const name = short.replaceAll(/\p{Cc}/gu, '').trim() || 'command'
+  const name =
+    withoutSecrets(short)
+      .replaceAll(/\p{Cc}/gu, '')
+      .trim() || 'command'
   return name.length > nameMax ? `${name.slice(0, nameMax - 1)}…` : name
 }
+
+// Names are read by everybody who may see jobs; what follows these words is not for them.
+const secrets =
+  /((?:pass(?:word|wd)?|pwd|token|secret|api[-_]?key|key|auth(?:orization)?)(?:[=:]|\s+(?=\S)))\S+|(\s-p)\S+|(\?)\S+|(:\/\/)[^\s/@]+@/gi
+
+const withoutSecrets = (text: string): string =>
+  text.replaceAll(
+    secrets,
+    (_, word: string | undefined, flag: string | undefined, query: string | undefined, scheme: string | undefined) =>
+      word !== undefined ? `${word}…` : flag !== undefined ? `${flag}…` : query !== undefined ? '?…' : (scheme ?? ''),
+  )
 
 function unwrapped(text: string): string {
   let rest = text

@@ -3,7 +3,7 @@ import type { NewJob } from '../job/job.ts'
 import { durationValue, toDuration } from '../kernel/duration.ts'
 import type { FieldProblem } from '../kernel/errors.ts'
 import { toPointer } from '../kernel/parse.ts'
-import { httpMethods, httpTargetValue } from '../run/target.ts'
+import { httpMethods, httpTargetValue, urlProblems } from '../run/target.ts'
 import type { Action, SourceEntry } from './entry.ts'
 
 /** What a command becomes: a request with the command in it. The wire value. */
@@ -32,7 +32,7 @@ const timeoutMaxMs = 900_000
 /** The request an entry makes: its own, or the template filled. Null when there is no template and one is needed. */
 export function fillTarget(
   entry: SourceEntry,
-  template: TargetTemplate | null,
+  { template, allowPrivate }: { template: TargetTemplate | null; allowPrivate: boolean },
 ): { target: NewJob['target'] | null; problems: FieldProblem[] } {
   const { action } = entry
   const timeout =
@@ -45,7 +45,13 @@ export function fillTarget(
       : template && { ...timeout, ...fill(entry, action, template) }
   if (filled === null) return { target: null, problems: [] }
   const parsed = httpTargetValue.safeParse(filled)
-  if (parsed.success) return { target: filled, problems: [] }
+  if (parsed.success) {
+    const refusals = urlProblems(filled.url, { allowPrivate })
+    return {
+      target: refusals.length === 0 ? filled : null,
+      problems: refusals.map((detail) => ({ pointer: '/target/url', detail })),
+    }
+  }
   const problems = parsed.error.issues.map(({ path, message }) => ({
     pointer: toPointer(['target', ...path]),
     detail: message,

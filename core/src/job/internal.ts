@@ -18,6 +18,7 @@ export interface JobRow {
   pausedAt: Date | null
   pausedBy: string | null
   pauseReason: string | null
+  shadow: boolean
   queueId: Uuid
   createdAt: Date
   updatedAt: Date
@@ -36,6 +37,7 @@ const statusColumns = {
   pausedAt: jobs.pausedAt,
   pausedBy: jobs.pausedBy,
   pauseReason: jobs.pauseReason,
+  shadow: jobs.shadow,
   queueId: jobs.queueId,
   createdAt: jobs.createdAt,
   updatedAt: jobs.updatedAt,
@@ -121,9 +123,14 @@ export async function databaseNowMs(tx: Tx): Promise<number> {
 
 /** The row without its target. */
 export function toSummary(row: Omit<JobRow, 'sealed'>): JobSummary {
-  const { open: stored, spec: _, ...status } = row
+  const { open: stored, spec: _, shadow, ...status } = row
   const { target: __, ...open } = stored
-  return { ...open, ...status, state: status.state === 'paused' ? 'paused' : 'active' }
+  return {
+    ...open,
+    ...status,
+    state: status.state === 'paused' ? 'paused' : 'active',
+    mode: shadow ? 'shadow' : 'live',
+  }
 }
 
 /** The row as this caller may see it. */

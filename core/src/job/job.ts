@@ -64,6 +64,10 @@ export type OpenDefinition = Omit<JobDefinition, 'target'>
 
 export type JobState = 'active' | 'paused'
 
+/** In `shadow` a schedule is kept in the ledger and starts nothing; run by hand, the job runs. */
+export const jobModes = ['live', 'shadow'] as const
+export type JobMode = (typeof jobModes)[number]
+
 /** Where a job stands, beside what was defined. */
 export interface JobStatus {
   id: Uuid
@@ -71,6 +75,7 @@ export interface JobStatus {
   /** Raised by every change of the definition, each of which is kept. */
   version: number
   state: JobState
+  mode: JobMode
   pausedAt: Date | null
   /** As the audit trail writes actors: `key:<uuid>`, `user:<uuid>` or `system`. */
   pausedBy: string | null

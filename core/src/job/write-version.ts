@@ -83,6 +83,7 @@ async function writeSchedule(tx: Tx, plan: SchedulePlan): Promise<void> {
     priority: definition.priority,
     attemptsMax: definition.retry.limit + 1,
     paused: row?.state === 'paused',
+    shadow: row?.shadow ?? false,
     nextAt: timing.nextAt,
     tzVersion: nativeZones.version,
   }

@@ -18,6 +18,8 @@ export const idPrefixes = [
   'exe',
   'op',
   'clk',
+  'imp',
+  'png',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

@@ -38,9 +38,25 @@ interface DueSchedule {
   priority: number
   attemptsMax: number
   nextAtMs: number
+  shadow: boolean
 }
 
-type ScheduleRow = [Uuid, Uuid, Uuid, Uuid, number, number, Schedule, number, number, number, number, number, number]
+type ScheduleRow = [
+  Uuid,
+  Uuid,
+  Uuid,
+  Uuid,
+  number,
+  number,
+  Schedule,
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+  boolean,
+]
 
 /**
  * Instants written in one pass, in equal shares, and how long it may compute them; the rest follows in the next. After
@@ -66,7 +82,7 @@ function compile(schedule: DueSchedule): CompiledSchedule {
 }
 
 /** What becomes of one instant of a schedule. */
-export type Decision = { nominalAtMs: number; outcome: 'pending' | 'missed'; caughtUp: boolean }
+export type Decision = { nominalAtMs: number; outcome: 'pending' | 'missed' | 'skipped'; caughtUp: boolean }
 
 /**
  * The instants of a schedule from `nextAtMs` up to `untilMs`, each with its fate under the catch-up rule `one`: what is
@@ -98,7 +114,7 @@ export function decideInstants(
 
 const selectStatement = `
   select s.tenant_id, s.job_id, s.project_id, s.queue_id, s.pool, s.job_version, s.spec, s.overlap, s.grace_seconds * 1000, s.priority,
-    s.attempts_max, round(extract(epoch from s.next_at)::float8 * 1000), extract(epoch from clock_timestamp())::float8 * 1000
+    s.attempts_max, round(extract(epoch from s.next_at)::float8 * 1000), extract(epoch from clock_timestamp())::float8 * 1000, s.shadow
   from schedules s
   where s.shard_id = $1 and s.next_at <= (select clock_timestamp() + $2 * interval '1 millisecond') and not s.paused
     and s.job_id || '.' || s.job_version <> all ($4::text[])
@@ -116,8 +132,8 @@ const writeStatement = `
       x(t, j, p, q, pool, v, ov, pr, am, n, i, outcome, caught)),
   o as (
     insert into occurrences (tenant_id, job_id, nominal_at, project_id, job_version, outcome, reason, run_id, caught_up, tz_version, decided_at)
-    select t, j, nominal, p, v, outcome, case when outcome = 'missed' then 'catch-up' end, i, caught, $14,
-      case when outcome = 'missed' then clock_timestamp() end from u
+    select t, j, nominal, p, v, outcome, case outcome when 'missed' then 'catch-up' when 'skipped' then 'shadow' end, i, caught, $14,
+      case when outcome <> 'pending' then clock_timestamp() end from u
     on conflict (tenant_id, job_id, nominal_at) do nothing
     returning tenant_id, job_id, nominal_at, run_id, outcome),
   w as materialized (
@@ -158,6 +174,9 @@ export async function materialise(pool: Pool, options: MaterialiseOptions): Prom
   }
 }
 
+/** What a job in shadow does: it is noted that it would have run. */
+const inShadow = ({ nominalAtMs }: Decision): Decision => ({ nominalAtMs, outcome: 'skipped', caughtUp: false })
+
 interface Written extends Decision {
   schedule: DueSchedule
   runId: Uuid | null
@@ -197,7 +216,8 @@ async function materialiseIn(client: PoolClient, options: MaterialiseOptions): P
       const plan = compile(schedule)
       const next = (afterMs: number): number | null => nextInstantMs(plan, afterMs)
       const { decisions, nextAtMs } = decideInstants(next, schedule, { nowMs, untilMs }, mayGoOn)
-      for (const decision of decisions) {
+      for (const decided of decisions) {
+        const decision = schedule.shadow ? inShadow(decided) : decided
         written.push({ ...decision, schedule, runId: decision.outcome === 'pending' ? uuidv7(nowMs) : null })
         if (decision.outcome === 'pending') {
           result.wakes.set(
@@ -268,6 +288,8 @@ const toSchedule = (row: ScheduleRow): DueSchedule => {
     priority,
     attemptsMax,
     nextAtMs,
+    _nowMs,
+    shadow,
   ] = row
   return {
     tenantId,
@@ -282,6 +304,7 @@ const toSchedule = (row: ScheduleRow): DueSchedule => {
     priority,
     attemptsMax,
     nextAtMs,
+    shadow,
   }
 }
 

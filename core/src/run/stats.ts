@@ -143,7 +143,7 @@ export const upcoming = (ctx: Ctx, options: { until: Date; limit: number }): Pro
          (select min(o.nominal_at) from occurrences o where o.tenant_id = s.tenant_id and o.job_id = s.job_id and o.outcome = 'pending'
            and o.nominal_at >= now() - interval '1 hour'), s.next_at)
        from schedules s join jobs j on j.tenant_id = s.tenant_id and j.id = s.job_id
-       where s.tenant_id = $1 and s.project_id = $2 and not s.paused and s.next_at is not null and s.next_at <= $3
+       where s.tenant_id = $1 and s.project_id = $2 and not s.paused and not s.shadow and s.next_at is not null and s.next_at <= $3
        order by s.next_at limit $4`,
       [tx.tenantId, tx.projectId, options.until, schedulesMax],
     )

@@ -4,8 +4,8 @@ import type { Uuid } from '../kernel/ids.ts'
 
 /**
  * Takes back what a schedule has written ahead and nobody has decided yet: pending occurrences and their runs that
- * were not admitted. For pausing, editing and deleting a job, in that verb's transaction. Returns the earliest
- * instant taken back, where the schedule has to go on if it goes on.
+ * were not admitted, and what was only noted in shadow. For pausing, editing and deleting a job, in that verb's
+ * transaction. Returns the earliest instant taken back, where the schedule has to go on if it goes on.
  */
 export const takeBackPending = async (tx: Tx, jobId: Uuid): Promise<Date | null> =>
   (await takeBackPendingOf(tx, [jobId])).get(jobId) ?? null
@@ -24,8 +24,12 @@ export async function takeBackPendingOf(tx: Tx, jobIds: readonly Uuid[]): Promis
        where i.tenant_id = $1 and i.project_id = d.project_id and i.keep_week = d.keep_week and i.id = d.id),
      o as (
        delete from occurrences o using d
-       where o.tenant_id = $1 and o.job_id = d.job_id and o.nominal_at = d.nominal_at and o.outcome = 'pending')
-     select job_id, min(nominal_at) from d group by job_id`,
+       where o.tenant_id = $1 and o.job_id = d.job_id and o.nominal_at = d.nominal_at and o.outcome = 'pending'),
+     s as (
+       delete from occurrences o where o.tenant_id = $1 and o.job_id = any($2::uuid[]) and o.outcome = 'skipped' and o.reason = 'shadow'
+         and o.nominal_at > clock_timestamp()
+       returning o.job_id, o.nominal_at)
+     select job_id, min(nominal_at) from (select job_id, nominal_at from d union all select job_id, nominal_at from s) x group by job_id`,
     [tx.tenantId, jobIds],
   )
   return new Map(rows)

@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
-import type { AbortOperationData, AbortOperationErrors, AbortOperationResponses, AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateOperationData, CreateOperationErrors, CreateOperationResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetOperationData, GetOperationErrors, GetOperationResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSystemData, GetSystemErrors, GetSystemResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListOperationItemsData, ListOperationItemsErrors, ListOperationItemsResponses, ListOperationsData, ListOperationsErrors, ListOperationsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseOperationData, PauseOperationErrors, PauseOperationResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeOperationData, ResumeOperationErrors, ResumeOperationResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UndoOperationData, UndoOperationErrors, UndoOperationResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
+import type { AbortOperationData, AbortOperationErrors, AbortOperationResponses, AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateOperationData, CreateOperationErrors, CreateOperationResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportReportData, GetImportReportErrors, GetImportReportResponses, GetImportResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetOperationData, GetOperationErrors, GetOperationResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSystemData, GetSystemErrors, GetSystemResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListOperationItemsData, ListOperationItemsErrors, ListOperationItemsResponses, ListOperationsData, ListOperationsErrors, ListOperationsResponses, ListPingsData, ListPingsErrors, ListPingsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenImportPingUrlsData, OpenImportPingUrlsErrors, OpenImportPingUrlsResponses, OpenPingUrlData, OpenPingUrlErrors, OpenPingUrlResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseOperationData, PauseOperationErrors, PauseOperationResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PostPingData, PostPingErrors, PostPingResponses, PostPingSignalData, PostPingSignalErrors, PostPingSignalResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeOperationData, ResumeOperationErrors, ResumeOperationResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, SendPingData, SendPingErrors, SendPingResponses, SendPingSignalData, SendPingSignalErrors, SendPingSignalResponses, SetJobModeData, SetJobModeErrors, SetJobModeResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, SwitchImportData, SwitchImportErrors, SwitchImportResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UndoOperationData, UndoOperationErrors, UndoOperationResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -990,6 +990,209 @@ export const undoOperation = <ThrowOnError extends boolean = false>(options: Opt
     url: '/v1/operations/{operationId}/undo',
     ...options
 });
+
+/**
+ * List imports, newest first
+ */
+export const listImports = <ThrowOnError extends boolean = false>(options?: Options<ListImportsData, ThrowOnError>): RequestResult<ListImportsResponses, ListImportsErrors, ThrowOnError> => (options?.client ?? client).get<ListImportsResponses, ListImportsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/imports',
+    ...options
+});
+
+/**
+ * Take over the schedules of another system
+ *
+ * Each line or entry becomes a job with a stable external id, so that a second import updates. What can not become one is left out and told. With `dryRun=true` nothing is written: see what each line becomes and what differs.
+ */
+export const createImport = <ThrowOnError extends boolean = false>(options: Options<CreateImportData, ThrowOnError>): RequestResult<CreateImportResponses, CreateImportErrors, ThrowOnError> => (options.client ?? client).post<CreateImportResponses, CreateImportErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/imports',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Get an import, as it was made
+ */
+export const getImport = <ThrowOnError extends boolean = false>(options: Options<GetImportData, ThrowOnError>): RequestResult<GetImportResponses, GetImportErrors, ThrowOnError> => (options.client ?? client).get<GetImportResponses, GetImportErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/imports/{importId}',
+    ...options
+});
+
+/**
+ * Switch all jobs of an import at once
+ *
+ * From shadow to live, or back: all of them at one instant, or none.
+ */
+export const switchImport = <ThrowOnError extends boolean = false>(options: Options<SwitchImportData, ThrowOnError>): RequestResult<SwitchImportResponses, SwitchImportErrors, ThrowOnError> => (options.client ?? client).post<SwitchImportResponses, SwitchImportErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/imports/{importId}/switch',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Hold the instants of an import against the pings of the old system
+ *
+ * Of the last day, unless `from` and `to` say otherwise; at most 35 days.
+ */
+export const getImportReport = <ThrowOnError extends boolean = false>(options: Options<GetImportReportData, ThrowOnError>): RequestResult<GetImportReportResponses, GetImportReportErrors, ThrowOnError> => (options.client ?? client).get<GetImportReportResponses, GetImportReportErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/imports/{importId}/report',
+    ...options
+});
+
+/**
+ * Get the ping URL of each job of an import
+ *
+ * Made where there is none. The old system calls them, so that the report can tell what it did.
+ */
+export const openImportPingUrls = <ThrowOnError extends boolean = false>(options: Options<OpenImportPingUrlsData, ThrowOnError>): RequestResult<OpenImportPingUrlsResponses, OpenImportPingUrlsErrors, ThrowOnError> => (options.client ?? client).post<OpenImportPingUrlsResponses, OpenImportPingUrlsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/imports/{importId}/ping-urls',
+    ...options
+});
+
+/**
+ * Put a job into shadow, or back to life
+ *
+ * In shadow its schedule is kept in the ledger (skipped, `shadow`) and starts nothing. Run by hand, it runs.
+ */
+export const setJobMode = <ThrowOnError extends boolean = false>(options: Options<SetJobModeData, ThrowOnError>): RequestResult<SetJobModeResponses, SetJobModeErrors, ThrowOnError> => (options.client ?? client).post<SetJobModeResponses, SetJobModeErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/jobs/{jobId}/mode',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Get the ping URL of a job
+ *
+ * Made when there is none. Whoever has it can tell that the job ran: `…/start`, then the URL itself, or `…/fail`, or the exit code of the command (`…/0`). GET and POST; of a body the first 4 KB are kept. With `rotate` it is a new one, and the old one is dead.
+ */
+export const openPingUrl = <ThrowOnError extends boolean = false>(options: Options<OpenPingUrlData, ThrowOnError>): RequestResult<OpenPingUrlResponses, OpenPingUrlErrors, ThrowOnError> => (options.client ?? client).post<OpenPingUrlResponses, OpenPingUrlErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/jobs/{jobId}/ping-url',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List the pings of a job, newest first
+ *
+ * They are kept for 40 days.
+ */
+export const listPings = <ThrowOnError extends boolean = false>(options: Options<ListPingsData, ThrowOnError>): RequestResult<ListPingsResponses, ListPingsErrors, ThrowOnError> => (options.client ?? client).get<ListPingsResponses, ListPingsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/jobs/{jobId}/pings',
+    ...options
+});
+
+/**
+ * Tell that a run has ended well
+ */
+export const sendPing = <ThrowOnError extends boolean = false>(options: Options<SendPingData, ThrowOnError>): RequestResult<SendPingResponses, SendPingErrors, ThrowOnError> => (options.client ?? client).get<SendPingResponses, SendPingErrors, ThrowOnError>({ url: '/ping/{token}', ...options });
+
+/**
+ * Tell that a run has ended well, with its output
+ */
+export const postPing = <ThrowOnError extends boolean = false>(options: Options<PostPingData, ThrowOnError>): RequestResult<PostPingResponses, PostPingErrors, ThrowOnError> => (options.client ?? client).post<PostPingResponses, PostPingErrors, ThrowOnError>({ url: '/ping/{token}', ...options });
+
+/**
+ * Tell that a run starts, failed, or ended with an exit code
+ */
+export const sendPingSignal = <ThrowOnError extends boolean = false>(options: Options<SendPingSignalData, ThrowOnError>): RequestResult<SendPingSignalResponses, SendPingSignalErrors, ThrowOnError> => (options.client ?? client).get<SendPingSignalResponses, SendPingSignalErrors, ThrowOnError>({ url: '/ping/{token}/{signal}', ...options });
+
+/**
+ * Tell that a run starts, failed, or ended with an exit code, with its output
+ */
+export const postPingSignal = <ThrowOnError extends boolean = false>(options: Options<PostPingSignalData, ThrowOnError>): RequestResult<PostPingSignalResponses, PostPingSignalErrors, ThrowOnError> => (options.client ?? client).post<PostPingSignalResponses, PostPingSignalErrors, ThrowOnError>({ url: '/ping/{token}/{signal}', ...options });
 
 /**
  * List queues with how full they are

@@ -359,7 +359,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -397,6 +397,148 @@ export type IcsCalendar = {
     problems: Array<string>;
 };
 
+export type Import = {
+    /**
+     * null in a dry run.
+     */
+    id: string | null;
+    format: ImportFormat;
+    prefix: string;
+    fileName: string | null;
+    timezone: string;
+    counts: {
+        [key: string]: number;
+    };
+    createdBy: string | null;
+    createdAt: string | null;
+    entries: Array<ImportEntry>;
+    /**
+     * Lines that are no entry but mean something.
+     */
+    notes: Array<{
+        line: number;
+        text: string | null;
+        detail: string;
+    }>;
+    /**
+     * What keeps a source from being read: of a dry run only.
+     */
+    problems: Array<{
+        line: number;
+        detail: string;
+    }>;
+};
+
+export type ImportDifference = {
+    code: 'authorization' | 'catch-up' | 'clock-change' | 'command' | 'days' | 'delay' | 'environment' | 'fields' | 'limit' | 'mail' | 'overlap' | 'phase' | 'retry' | 'shell' | 'spread' | 'state' | 'timeout' | 'user' | 'zone';
+    /**
+     * It will behave otherwise here; else it is kept, but may surprise.
+     */
+    isChange: boolean;
+    detail: string;
+};
+
+export type ImportEntry = {
+    /**
+     * Where it starts in the source, from 1.
+     */
+    line: number;
+    /**
+     * As it is written; null without `payloads:read`.
+     */
+    text: string | null;
+    externalId: string;
+    name: string;
+    description: string | null;
+    status: 'ready' | 'needs-target' | 'refused';
+    /**
+     * It is switched off where it comes from.
+     */
+    isPaused: boolean;
+    /**
+     * What it runs; null for an HTTP call, and without `payloads:read`.
+     */
+    command: string | null;
+    /**
+     * The request it becomes.
+     */
+    request: string | null;
+    schedule: Schedule | null;
+    /**
+     * The schedule in words.
+     */
+    words: string | null;
+    overlap: 'skip' | 'allow';
+    differences: Array<ImportDifference>;
+    warnings: Array<string>;
+    /**
+     * Its next instants by the rules of its own system; null when only that system knows them.
+     */
+    theirs: Array<ProposedInstant> | null;
+    /**
+     * The next instants of the job.
+     */
+    ours: Array<ProposedInstant>;
+    /**
+     * Coming instants that were reckoned by both rules and are the same.
+     */
+    comparedCount: number;
+    problems: Array<{
+        pointer: string;
+        detail: string;
+    }>;
+    /**
+     * The job it became; in a dry run, the one it would change.
+     */
+    jobId: string | null;
+    /**
+     * null in a dry run.
+     */
+    outcome: 'created' | 'updated' | 'unchanged' | 'refused' | null;
+};
+
+/**
+ * Where the schedules come from.
+ */
+export type ImportFormat = 'crontab' | 'system-crontab' | 'kubernetes' | 'eventbridge' | 'cloud-scheduler' | 'github-actions' | 'bullmq' | 'temporal';
+
+export type ImportPingUrl = {
+    jobId: string;
+    line: number;
+    name: string;
+    url: string;
+};
+
+export type ImportPingUrls = {
+    data: Array<ImportPingUrl>;
+};
+
+export type ImportSummary = {
+    /**
+     * null in a dry run.
+     */
+    id: string | null;
+    format: ImportFormat;
+    prefix: string;
+    fileName: string | null;
+    timezone: string;
+    counts: {
+        [key: string]: number;
+    };
+    createdBy: string | null;
+    createdAt: string | null;
+};
+
+export type ImportedJob = {
+    id: string;
+    name: string;
+    mode: JobMode;
+    /**
+     * Where it stands in the source.
+     */
+    line: number;
+};
+
 export type Job = {
     id: string;
     /**
@@ -404,6 +546,7 @@ export type Job = {
      */
     version: number;
     state: 'active' | 'paused';
+    mode: JobMode;
     pausedAt: string | null;
     pausedBy: string | null;
     pauseReason: string | null;
@@ -512,6 +655,11 @@ export type JobFilter = {
 };
 
 /**
+ * In `shadow` a schedule is kept in the ledger and starts nothing.
+ */
+export type JobMode = 'live' | 'shadow';
+
+/**
  * What a change would do. Nothing is written.
  */
 export type JobSimulation = {
@@ -565,6 +713,7 @@ export type JobSummary = {
      */
     version: number;
     state: 'active' | 'paused';
+    mode: JobMode;
     pausedAt: string | null;
     pausedBy: string | null;
     pauseReason: string | null;
@@ -710,6 +859,71 @@ export type LogLine = {
     message: string;
 };
 
+export type Match = {
+    expectedAt: string | null;
+    pingAt: string | null;
+    outcome: 'matched' | 'late' | 'missing' | 'unexpected' | 'waiting';
+    hasFailed: boolean;
+};
+
+export type MatchBucket = {
+    from: string;
+    to: string;
+    counts: MatchCounts;
+};
+
+export type MatchCounts = {
+    matched: number;
+    /**
+     * Told of more than a minute after its instant.
+     */
+    late: number;
+    /**
+     * Expected, and never told of.
+     */
+    missing: number;
+    /**
+     * Told of at a time that is no instant of the schedule.
+     */
+    unexpected: number;
+    /**
+     * Expected a moment ago: a ping may still come.
+     */
+    waiting: number;
+    /**
+     * Of all these, runs that the old system says failed.
+     */
+    failed: number;
+};
+
+export type MatchReport = {
+    from: string;
+    to: string;
+    /**
+     * There was more than is looked at: ask for a shorter range.
+     */
+    isCut: boolean;
+    totals: MatchCounts;
+    buckets: Array<MatchBucket>;
+    jobs: Array<MatchedJob>;
+};
+
+export type MatchedJob = {
+    id: string;
+    name: string;
+    mode: JobMode;
+    /**
+     * Where it stands in the source.
+     */
+    line: number;
+    counts: MatchCounts;
+    lastPingAt: string | null;
+    /**
+     * The newest 50, newest first.
+     */
+    matches: Array<Match>;
+};
+
 export type Me = {
     kind: 'session';
     user: User;
@@ -802,6 +1016,53 @@ export type NewCalendar = {
         types?: Array<'public' | 'bank' | 'optional' | 'school' | 'observance'>;
     }>;
     name: string;
+};
+
+export type NewImport = {
+    /**
+     * The file, as it is.
+     */
+    source: string;
+    /**
+     * Left out: told from the source.
+     */
+    format?: 'crontab' | 'system-crontab' | 'kubernetes' | 'eventbridge' | 'cloud-scheduler' | 'github-actions' | 'bullmq' | 'temporal';
+    /**
+     * Names a workflow, and tells crontabs apart.
+     */
+    fileName?: string;
+    /**
+     * The zone of the machine it comes from, for entries that name none.
+     */
+    timezone?: string;
+    /**
+     * What external ids start with, such as the name of the machine. Left out: the format.
+     */
+    prefix?: string;
+    /**
+     * The request that a command becomes. Entries that are HTTP calls keep their own.
+     */
+    target?: {
+        /**
+         * `{{command}}`, `{{name}}`, `{{user}}` and `{{key}}` are replaced, here percent-encoded.
+         */
+        url: string;
+        method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
+        headers?: {
+            [key: string]: string;
+        };
+        /**
+         * With the same placeholders. Left out: an object of command, user, input and environment.
+         */
+        body?: unknown;
+        timeout?: string;
+    } | null;
+    /**
+     * Of jobs that are new; others keep theirs.
+     */
+    mode?: 'live' | 'shadow';
+    queue?: string;
+    tags?: Array<string>;
 };
 
 export type NewJob = {
@@ -909,6 +1170,10 @@ export type Occurrence = {
     decidedAt: string | null;
 };
 
+export type OpenPingUrl = {
+    rotate?: boolean;
+};
+
 export type OpenRuns = {
     scheduled: number;
     ready: number;
@@ -1008,6 +1273,27 @@ export type PauseQueue = {
     reason?: string | null;
 };
 
+export type Ping = {
+    id: string;
+    at: string;
+    kind: 'start' | 'finish' | 'fail';
+    exitCode: number | null;
+    /**
+     * What was sent along; null without `payloads:read`.
+     */
+    body: string | null;
+};
+
+export type PingUrl = {
+    jobId: string;
+    url: string;
+    /**
+     * A key, a person, or `system`.
+     */
+    createdBy: string;
+    createdAt: string;
+};
+
 export type PreviewSchedule = {
     schedule: Schedule;
     after?: string;
@@ -1080,6 +1366,15 @@ export type ProjectChanges = {
     name?: string;
     label?: 'production' | 'staging' | 'development';
     requiresIdempotencyKey?: boolean;
+};
+
+export type ProposedInstant = {
+    at: string;
+    /**
+     * The wall clock.
+     */
+    local: string;
+    notes: Array<string>;
 };
 
 export type Queue = {
@@ -1455,6 +1750,22 @@ export type SchedulePreview = {
  * What a credential may do.
  */
 export type Scope = 'jobs:read' | 'jobs:write' | 'runs:read' | 'runs:write' | 'payloads:read' | 'queues:read' | 'queues:write' | 'calendars:read' | 'calendars:write' | 'projects:read' | 'projects:write' | 'keys:read' | 'keys:write' | 'operations:read' | 'operations:write';
+
+export type SetJobMode = {
+    mode: JobMode;
+};
+
+export type SwitchImport = {
+    mode: JobMode;
+};
+
+export type SwitchedImport = {
+    /**
+     * Jobs that had the other mode.
+     */
+    changed: number;
+    jobs: Array<ImportedJob>;
+};
 
 export type System = {
     version: string;
@@ -5035,6 +5346,812 @@ export type UndoOperationResponses = {
 };
 
 export type UndoOperationResponse = UndoOperationResponses[keyof UndoOperationResponses];
+
+export type ListImportsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+    };
+    url: '/v1/imports';
+};
+
+export type ListImportsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListImportsError = ListImportsErrors[keyof ListImportsErrors];
+
+export type ListImportsResponses = {
+    /**
+     * A page of imports.
+     */
+    200: {
+        data: Array<ImportSummary>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type ListImportsResponse = ListImportsResponses[keyof ListImportsResponses];
+
+export type CreateImportData = {
+    body: NewImport;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * A repeated request with the same key is answered as the first one was. Required when the project says so.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Tells what it would do, and writes nothing.
+         */
+        dryRun?: boolean;
+    };
+    url: '/v1/imports';
+};
+
+export type CreateImportErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type CreateImportError = CreateImportErrors[keyof CreateImportErrors];
+
+export type CreateImportResponses = {
+    /**
+     * A dry run: what it would do.
+     */
+    200: Import;
+    /**
+     * The import.
+     */
+    201: Import;
+};
+
+export type CreateImportResponse = CreateImportResponses[keyof CreateImportResponses];
+
+export type GetImportData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        importId: string;
+    };
+    query?: never;
+    url: '/v1/imports/{importId}';
+};
+
+export type GetImportErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetImportError = GetImportErrors[keyof GetImportErrors];
+
+export type GetImportResponses = {
+    /**
+     * The import.
+     */
+    200: Import;
+};
+
+export type GetImportResponse = GetImportResponses[keyof GetImportResponses];
+
+export type SwitchImportData = {
+    body: SwitchImport;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        importId: string;
+    };
+    query?: never;
+    url: '/v1/imports/{importId}/switch';
+};
+
+export type SwitchImportErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type SwitchImportError = SwitchImportErrors[keyof SwitchImportErrors];
+
+export type SwitchImportResponses = {
+    /**
+     * The jobs, as they are now.
+     */
+    200: SwitchedImport;
+};
+
+export type SwitchImportResponse = SwitchImportResponses[keyof SwitchImportResponses];
+
+export type GetImportReportData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        importId: string;
+    };
+    query?: {
+        /**
+         * At this instant or later.
+         */
+        from?: string;
+        /**
+         * Before this instant.
+         */
+        to?: string;
+        /**
+         * A ping that is later than this is missing.
+         */
+        grace?: string;
+        buckets?: number;
+    };
+    url: '/v1/imports/{importId}/report';
+};
+
+export type GetImportReportErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetImportReportError = GetImportReportErrors[keyof GetImportReportErrors];
+
+export type GetImportReportResponses = {
+    /**
+     * The report.
+     */
+    200: MatchReport;
+};
+
+export type GetImportReportResponse = GetImportReportResponses[keyof GetImportReportResponses];
+
+export type OpenImportPingUrlsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        importId: string;
+    };
+    query?: never;
+    url: '/v1/imports/{importId}/ping-urls';
+};
+
+export type OpenImportPingUrlsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type OpenImportPingUrlsError = OpenImportPingUrlsErrors[keyof OpenImportPingUrlsErrors];
+
+export type OpenImportPingUrlsResponses = {
+    /**
+     * The URLs.
+     */
+    200: ImportPingUrls;
+};
+
+export type OpenImportPingUrlsResponse = OpenImportPingUrlsResponses[keyof OpenImportPingUrlsResponses];
+
+export type SetJobModeData = {
+    body: SetJobMode;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        jobId: string;
+    };
+    query?: never;
+    url: '/v1/jobs/{jobId}/mode';
+};
+
+export type SetJobModeErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type SetJobModeError = SetJobModeErrors[keyof SetJobModeErrors];
+
+export type SetJobModeResponses = {
+    /**
+     * The job.
+     */
+    200: Job;
+};
+
+export type SetJobModeResponse = SetJobModeResponses[keyof SetJobModeResponses];
+
+export type OpenPingUrlData = {
+    body?: OpenPingUrl;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        jobId: string;
+    };
+    query?: never;
+    url: '/v1/jobs/{jobId}/ping-url';
+};
+
+export type OpenPingUrlErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type OpenPingUrlError = OpenPingUrlErrors[keyof OpenPingUrlErrors];
+
+export type OpenPingUrlResponses = {
+    /**
+     * The URL.
+     */
+    200: PingUrl;
+};
+
+export type OpenPingUrlResponse = OpenPingUrlResponses[keyof OpenPingUrlResponses];
+
+export type ListPingsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        jobId: string;
+    };
+    query?: {
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+    };
+    url: '/v1/jobs/{jobId}/pings';
+};
+
+export type ListPingsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListPingsError = ListPingsErrors[keyof ListPingsErrors];
+
+export type ListPingsResponses = {
+    /**
+     * A page of pings.
+     */
+    200: {
+        data: Array<Ping>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type ListPingsResponse = ListPingsResponses[keyof ListPingsResponses];
+
+export type SendPingData = {
+    body?: never;
+    path: {
+        /**
+         * What makes the URL a secret.
+         */
+        token: string;
+    };
+    query?: never;
+    url: '/ping/{token}';
+};
+
+export type SendPingErrors = {
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type SendPingError = SendPingErrors[keyof SendPingErrors];
+
+export type SendPingResponses = {
+    /**
+     * Always, whatever the token.
+     */
+    200: string;
+};
+
+export type SendPingResponse = SendPingResponses[keyof SendPingResponses];
+
+export type PostPingData = {
+    body?: never;
+    path: {
+        /**
+         * What makes the URL a secret.
+         */
+        token: string;
+    };
+    query?: never;
+    url: '/ping/{token}';
+};
+
+export type PostPingErrors = {
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type PostPingError = PostPingErrors[keyof PostPingErrors];
+
+export type PostPingResponses = {
+    /**
+     * Always, whatever the token.
+     */
+    200: string;
+};
+
+export type PostPingResponse = PostPingResponses[keyof PostPingResponses];
+
+export type SendPingSignalData = {
+    body?: never;
+    path: {
+        /**
+         * What makes the URL a secret.
+         */
+        token: string;
+        /**
+         * `start`, `fail`, or the exit code of a command: 0 is success.
+         */
+        signal: string;
+    };
+    query?: never;
+    url: '/ping/{token}/{signal}';
+};
+
+export type SendPingSignalErrors = {
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type SendPingSignalError = SendPingSignalErrors[keyof SendPingSignalErrors];
+
+export type SendPingSignalResponses = {
+    /**
+     * Always, whatever the token.
+     */
+    200: string;
+};
+
+export type SendPingSignalResponse = SendPingSignalResponses[keyof SendPingSignalResponses];
+
+export type PostPingSignalData = {
+    body?: never;
+    path: {
+        /**
+         * What makes the URL a secret.
+         */
+        token: string;
+        /**
+         * `start`, `fail`, or the exit code of a command: 0 is success.
+         */
+        signal: string;
+    };
+    query?: never;
+    url: '/ping/{token}/{signal}';
+};
+
+export type PostPingSignalErrors = {
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type PostPingSignalError = PostPingSignalErrors[keyof PostPingSignalErrors];
+
+export type PostPingSignalResponses = {
+    /**
+     * Always, whatever the token.
+     */
+    200: string;
+};
+
+export type PostPingSignalResponse = PostPingSignalResponses[keyof PostPingSignalResponses];
 
 export type ListQueuesData = {
     body?: never;
