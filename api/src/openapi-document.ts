@@ -18,6 +18,7 @@ const tags: Record<string, string> = {
   Jobs: 'Stored definitions: a target, a schedule, policies. Every change is a version.',
   Runs: 'Executions: of a job, or ad hoc.',
   Schedules: 'What a schedule means, before it is saved.',
+  Forecast: 'What schedules will do, and the load it makes.',
   Calendars: 'Days and hours that schedules keep to, and stretches in which nothing starts.',
   Imports: 'Schedules of other systems, taken over: looked at first, run in shadow, then switched.',
   Pings: 'How a job that runs elsewhere tells that it did.',

@@ -3,6 +3,7 @@ import { acceptOperations } from './routes/accept.ts'
 import { blackoutOperations } from './routes/blackouts.ts'
 import { calendarOperations } from './routes/calendars.ts'
 import { eventOperations } from './routes/events.ts'
+import { forecastOperations } from './routes/forecast.ts'
 import { importOperations } from './routes/imports.ts'
 import { jobHistoryOperations } from './routes/job-history.ts'
 import { jobOperations } from './routes/jobs.ts'
@@ -26,6 +27,7 @@ export const operations: readonly Operation[] = [
   ...runOperations,
   ...responseBodyOperations,
   ...scheduleOperations,
+  ...forecastOperations,
   ...calendarOperations,
   ...blackoutOperations,
   ...bulkOperations,

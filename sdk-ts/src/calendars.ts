@@ -53,3 +53,16 @@ export const blackouts = (to: Connection) => ({
     await value(api.deleteBlackout({ ...edit(to, options), path: { blackoutId } }))
   },
 })
+
+/** What schedules will do. */
+export const forecast = (to: Connection) => ({
+  /** Starts and work in slices of time, against capacity. */
+  load: (query?: Query<wire.GetForecastData>, options?: CallOptions) =>
+    value(api.getForecast({ ...call(to, options), ...(query === undefined ? {} : { query }) })),
+  /** How many runs start when. */
+  starts: (query?: Query<wire.GetForecastStartsData>, options?: CallOptions) =>
+    value(api.getForecastStarts({ ...call(to, options), ...(query === undefined ? {} : { query }) })),
+  /** Jobs that start at the very same time, with a way to spread them. */
+  collisions: async (query?: Query<wire.ListCollisionsData>, options?: CallOptions) =>
+    (await value(api.listCollisions({ ...call(to, options), ...(query === undefined ? {} : { query }) }))).data,
+})

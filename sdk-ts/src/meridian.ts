@@ -37,6 +37,7 @@ export class Meridian {
   readonly operations: ReturnType<typeof resources.operations>
   readonly imports: ReturnType<typeof importResources.imports>
   readonly pings: ReturnType<typeof importResources.pings>
+  readonly forecast: ReturnType<typeof calendarResources.forecast>
   readonly queues: ReturnType<typeof resources.queues>
   readonly projects: ReturnType<typeof resources.projects>
   readonly keys: ReturnType<typeof resources.keys>
@@ -74,6 +75,7 @@ export class Meridian {
     this.operations = resources.operations(to)
     this.imports = importResources.imports(to)
     this.pings = importResources.pings(to)
+    this.forecast = calendarResources.forecast(to)
     this.queues = resources.queues(to)
     this.projects = resources.projects(to)
     this.keys = resources.keys(to)

@@ -1,8 +1,12 @@
-import { type ExpandOptions, expandSchedules, type JobTiming } from './expand.ts'
+import { runThrough } from '../kernel/steps.ts'
+import { type ExpandOptions, expandSchedules, type JobTiming, type Starts } from './expand.ts'
 
-/** Many jobs that start at the very same time. */
+/** Many jobs that start at the very same time, once or again and again. */
 export interface Collision {
+  /** The first time. */
   readonly atMs: number
+  /** How often the same jobs meet. */
+  readonly times: number
   readonly count: number
   /** Some of them, by their place in the list. */
   readonly jobs: readonly number[]
@@ -23,32 +27,67 @@ const namedMax = 20
 const windows = [1, 5, 10, 15, 30, 60, 120, 240]
 
 /** The times at which the most jobs start together, worst first, each with a way to spread them. */
-export function findCollisions(jobs: readonly JobTiming[], options: CollisionOptions): Collision[] {
+export const findCollisions = (jobs: readonly JobTiming[], options: CollisionOptions): Collision[] =>
+  runThrough(collisionSteps(jobs, options))
+
+/** The same in steps, for whoever has something else to do between them. */
+export function* collisionSteps(
+  jobs: readonly JobTiming[],
+  options: CollisionOptions,
+): Generator<undefined, Collision[], undefined> {
   const { least = 10, perMinute = 10, most = 20 } = options
-  const counts = new Map<number, number>()
-  const found: { jobs: readonly number[]; atMs: readonly number[] }[] = []
+  const found: Starts[] = []
+  const moments = new Map<number, Moment>()
   for (const result of expandSchedules(jobs, options)) {
-    if ('failure' in result) continue
+    yield
+    if (result === undefined || 'failure' in result) continue
     found.push(result.starts)
-    for (const at of result.starts.atMs) counts.set(at, (counts.get(at) ?? 0) + result.starts.jobs.length)
+    for (const at of result.starts.atMs) meet(moments, at, { jobs: result.starts.jobs.length, place: found.length })
   }
-  const worst = [...counts]
-    .filter(([, count]) => count >= least)
-    .sort(([firstAt, first], [secondAt, second]) => second - first || firstAt - secondAt)
+  const worst = gather(moments, least)
+    .sort((a, b) => b.count - a.count || a.atMs - b.atMs)
     .slice(0, most)
-  const named = new Map<number, number[]>(worst.map(([at]) => [at, []]))
+  const named = new Map<number, number[]>(worst.map(({ atMs }) => [atMs, []]))
   for (const starts of found)
     for (const at of starts.atMs) {
       const list = named.get(at)
       if (list && list.length < namedMax) list.push(...starts.jobs.slice(0, namedMax - list.length))
     }
-  return worst.map(([atMs, count]) => {
+  return worst.map(({ atMs, times, count }) => {
     const minutes = windows.find((length) => count / length <= perMinute) ?? windows.at(-1) ?? 1
-    return {
-      atMs,
-      count,
-      jobs: named.get(atMs) ?? [],
-      suggestion: { window: `PT${minutes}M`, perMinute: Math.ceil(count / minutes) },
-    }
+    const suggestion = { window: `PT${minutes}M`, perMinute: Math.ceil(count / minutes) }
+    return { atMs, times, count, jobs: named.get(atMs) ?? [], suggestion }
   })
+}
+
+interface Moment {
+  count: number
+  /** Of the places of those that meet: the same jobs give the same. */
+  print: number
+}
+
+function meet(moments: Map<number, Moment>, at: number, { jobs, place }: { jobs: number; place: number }): void {
+  const moment = moments.get(at)
+  if (moment === undefined) {
+    moments.set(at, { count: jobs, print: place })
+    return
+  }
+  moment.count += jobs
+  moment.print = (Math.imul(moment.print, 0x01000193) ^ place) >>> 0
+}
+
+/** Moments at which the same jobs meet, as one. */
+function gather(moments: ReadonlyMap<number, Moment>, least: number): { atMs: number; times: number; count: number }[] {
+  const met = new Map<string, { atMs: number; times: number; count: number }>()
+  for (const [atMs, { count, print }] of moments) {
+    if (count < least) continue
+    const key = `${count} ${print}`
+    const same = met.get(key)
+    if (same === undefined) met.set(key, { atMs, times: 1, count })
+    else {
+      same.times++
+      same.atMs = Math.min(same.atMs, atMs)
+    }
+  }
+  return [...met.values()]
 }

@@ -33,25 +33,30 @@ export interface ExpandOptions extends Pick<DecideOptions, 'calendars' | 'blacko
   readonly fromMs: number
   /** Exclusive. */
   readonly untilMs: number
+  /** Occurrences that are looked at before the rest is given up (default: a month of every second). */
+  readonly lookedAtMax?: number
 }
 
-/** Starts of one schedule that are looked at: a month of every second step. */
-const startsMax = 3_000_000
+const lookedAtDefault = 3_000_000
+/** Occurrences between two steps. */
+const stepSize = 1_000
 /** How long before the window an occurrence can be that a calendar moves into it. */
 const rolledMs = 31 * dayMs
 
+/** One step of an expansion: something found, or nothing yet. */
+export type Step = { readonly starts: Starts } | { readonly failure: Failure } | undefined
+
 /**
- * The starts of many jobs in [from, until). Equal schedules are computed once, whatever their jobs' seeds: a window or
- * jitter is put on afterwards, and an `H` makes as many schedules as it has values.
+ * The starts of many jobs in [from, until), in steps short enough to do something else between them. Equal schedules are
+ * computed once, whatever their jobs' seeds: a window or jitter is put on afterwards, and an `H` makes as many schedules
+ * as it has values.
  */
-export function* expandSchedules(
-  jobs: readonly JobTiming[],
-  options: ExpandOptions,
-): Generator<{ starts: Starts } | { failure: Failure }, void, undefined> {
+export function* expandSchedules(jobs: readonly JobTiming[], options: ExpandOptions): Generator<Step, void, undefined> {
   const blackouts = sortBlackouts(options.blackouts ?? [])
+  const budget = { left: options.lookedAtMax ?? lookedAtDefault }
   for (const group of groupJobs(jobs).values()) {
     try {
-      yield* expandGroup(jobs, group, { ...options, blackouts })
+      yield* expandGroup(jobs, group, { ...options, blackouts, budget })
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
       yield { failure: { jobs: group, reason: error.message } }
@@ -85,6 +90,11 @@ function hashResolver(): (schedule: FullSchedule, seed: string) => string {
   }
 }
 
+interface GroupOptions extends ExpandOptions {
+  readonly blackouts: readonly Blackout[]
+  readonly budget: { left: number }
+}
+
 interface Placed {
   readonly nominalMs: number
   readonly placedMs: number
@@ -94,8 +104,8 @@ interface Placed {
 function* expandGroup(
   jobs: readonly JobTiming[],
   group: readonly number[],
-  options: ExpandOptions & { readonly blackouts: readonly Blackout[] },
-): Generator<{ starts: Starts }, void, undefined> {
+  options: GroupOptions,
+): Generator<Step, void, undefined> {
   const [first = 0] = group
   const job = jobs[first]
   if (!job) return
@@ -103,7 +113,7 @@ function* expandGroup(
   const { calendars } = options
   const compiled = compileSchedule(job.schedule, nativeZones, { ...seed, ...(calendars ? { calendars } : {}) })
   const [jitterMs, windowMs] = [spreadMs(job.schedule.jitter), spreadMs(job.schedule.window)]
-  const placed = placedBetween(compiled, options, Math.max(jitterMs, windowMs))
+  const placed = yield* placedBetween(compiled, options, Math.max(jitterMs, windowMs))
   const startsWith = (delayOf: (one: Placed) => number): number[] => {
     const atMs: number[] = []
     for (const one of placed) {
@@ -125,11 +135,11 @@ function* expandGroup(
   }
 }
 
-function placedBetween(
+function* placedBetween(
   compiled: CompiledSchedule,
-  { fromMs, untilMs, blackouts = [] }: ExpandOptions,
+  { fromMs, untilMs, blackouts, budget }: GroupOptions,
   delayMs: number,
-): Placed[] {
+): Generator<undefined, Placed[], undefined> {
   const isRolled = compiled.schedule.roll !== undefined && compiled.schedule.roll !== 'skip'
   const blackoutMs = Math.max(0, ...blackouts.map((blackout) => blackout.untilMs - blackout.fromMs))
   const earliestMs = fromMs - delayMs - blackoutMs - (isRolled ? rolledMs : 0)
@@ -141,7 +151,8 @@ function placedBetween(
     const { effectiveMs, skipped } = compiled.place(hit)
     if (!skipped && (hit.at < fromMs || runs++ < compiled.runsLeft))
       placed.push({ nominalMs: hit.at, placedMs: effectiveMs, roomMs: (following?.at ?? Infinity) - hit.at })
-    if (placed.length > startsMax) throw new RangeError('It has too many occurrences to look at')
+    if (--budget.left < 0) throw new RangeError('It has too many occurrences to look at')
+    if (budget.left % stepSize === 0) yield
     hit = following
   }
   return placed

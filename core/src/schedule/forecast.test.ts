@@ -109,10 +109,9 @@ describe('collisions', () => {
     }))
     const jobs = [...noon, ...midnight, { schedule: cron('7 7 * * *') }]
     const found = findCollisions(jobs, { fromMs, untilMs: fromMs + 2 * 86_400_000 })
-    expect(found.map(({ atMs, count }) => [new Date(atMs).toISOString().slice(0, 16), count])).toEqual([
-      ['2026-03-29T00:00', 214],
-      ['2026-03-28T12:00', 12],
-      ['2026-03-29T12:00', 12],
+    expect(found.map(({ atMs, count, times }) => [new Date(atMs).toISOString().slice(0, 16), count, times])).toEqual([
+      ['2026-03-29T00:00', 214, 1],
+      ['2026-03-28T12:00', 12, 2],
     ])
     expect(found[0]?.suggestion).toEqual({ window: 'PT30M', perMinute: 8 })
     expect(found[0]?.jobs).toEqual(Array.from({ length: 20 }, (_, index) => 12 + index))

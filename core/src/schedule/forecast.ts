@@ -1,3 +1,4 @@
+import { runThrough } from '../kernel/steps.ts'
 import { type ExpandOptions, expandSchedules, type Failure, type JobTiming } from './expand.ts'
 
 /** One job whose runs are forecast. */
@@ -27,12 +28,22 @@ export interface Forecast {
 
 const bucketsMax = 50_000
 
+export interface ForecastOptions extends ExpandOptions {
+  readonly bucketMs: number
+  /** Where the first bucket begins (default: `fromMs`, before which nothing is counted). */
+  readonly bucketsFromMs?: number
+}
+
 /** What starts and runs in each bucket of [from, until), by job keys. Exact, since schedules are known. */
-export function forecast(
+export const forecast = (jobs: readonly ForecastJob[], options: ForecastOptions): Forecast =>
+  runThrough(forecastSteps(jobs, options))
+
+/** The same in steps, for whoever has something else to do between them. */
+export function* forecastSteps(
   jobs: readonly ForecastJob[],
-  options: ExpandOptions & { readonly bucketMs: number },
-): Forecast {
-  const { fromMs, untilMs, bucketMs } = options
+  options: ForecastOptions,
+): Generator<undefined, Forecast, undefined> {
+  const { untilMs, bucketMs, bucketsFromMs: fromMs = options.fromMs } = options
   const size = Math.ceil((untilMs - fromMs) / bucketMs)
   if (!(size > 0 && size <= bucketsMax)) throw new RangeError(`A forecast has from 1 to ${bucketsMax} buckets`)
   const counters = new Map<string, Counter>()
@@ -44,6 +55,8 @@ export function forecast(
   }
   const failures: Failure[] = []
   for (const result of expandSchedules(jobs, options)) {
+    yield
+    if (result === undefined) continue
     if ('failure' in result) {
       failures.push(result.failure)
       continue

@@ -319,6 +319,38 @@ export type CalendarVersion = {
     createdAt: string;
 };
 
+export type Collision = {
+    /**
+     * The first time.
+     */
+    at: string;
+    /**
+     * How often the same jobs meet.
+     */
+    times: number;
+    /**
+     * Jobs that start then.
+     */
+    count: number;
+    /**
+     * At most 20 of them.
+     */
+    jobs: Array<{
+        id: string;
+        name: string;
+    }>;
+    /**
+     * A `window` for these jobs' schedules.
+     */
+    suggestion: {
+        window: string;
+        /**
+         * Starts a minute that it would leave.
+         */
+        perMinute: number;
+    };
+};
+
 export type CreatedApiKey = {
     id: string;
     name: string;
@@ -374,6 +406,70 @@ export type Event = {
 export type FieldProblem = {
     pointer: string;
     detail: string;
+};
+
+export type Forecast = {
+    from: string;
+    bucketSeconds: number;
+    total: {
+        /**
+         * The most that can go on at once; null: nothing limits it, or nobody is there to do it.
+         */
+        capacity: number | null;
+        /**
+         * Runs that start, slice by slice.
+         */
+        starts: Array<number>;
+        /**
+         * Runs that go on, on average over each slice, by how long their jobs' runs took.
+         */
+        running: Array<number>;
+    };
+    /**
+     * At most 25 of each kind, those with the most starts.
+     */
+    series: Array<{
+        kind: 'pool' | 'queue' | 'host';
+        name: string;
+        /**
+         * The most that can go on at once; null: nothing limits it, or nobody is there to do it.
+         */
+        capacity: number | null;
+        /**
+         * Runs that start, slice by slice.
+         */
+        starts: Array<number>;
+        /**
+         * Runs that go on, on average over each slice, by how long their jobs' runs took.
+         */
+        running: Array<number>;
+    }>;
+    /**
+     * Jobs with a schedule that goes on.
+     */
+    jobs: number;
+    /**
+     * Jobs without a run to measure: they count in `starts`, not in `running`.
+     */
+    unmeasuredJobs: number;
+    /**
+     * Jobs whose schedules have too many instants to be counted.
+     */
+    uncountedJobs: number;
+};
+
+export type ForecastStarts = {
+    from: string;
+    until: string;
+    buckets: Array<{
+        from: string;
+        to: string;
+        count: number;
+    }>;
+    /**
+     * Jobs whose schedules have too many instants to be counted.
+     */
+    uncountedJobs: number;
 };
 
 export type IcsCalendar = {
@@ -3895,6 +3991,205 @@ export type PreviewScheduleResponses = {
 };
 
 export type PreviewScheduleResponse = PreviewScheduleResponses[keyof PreviewScheduleResponses];
+
+export type GetForecastData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * In 24 hours, when absent; at most in 31 days.
+         */
+        until?: string;
+    };
+    url: '/v1/forecast';
+};
+
+export type GetForecastErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetForecastError = GetForecastErrors[keyof GetForecastErrors];
+
+export type GetForecastResponses = {
+    /**
+     * Consecutive slices of time, from the minute that is going on.
+     */
+    200: Forecast;
+};
+
+export type GetForecastResponse = GetForecastResponses[keyof GetForecastResponses];
+
+export type GetForecastStartsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * In 24 hours, when absent; at most in 31 days.
+         */
+        until?: string;
+        buckets?: number;
+    };
+    url: '/v1/forecast/starts';
+};
+
+export type GetForecastStartsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetForecastStartsError = GetForecastStartsErrors[keyof GetForecastStartsErrors];
+
+export type GetForecastStartsResponses = {
+    /**
+     * The slices, from the minute that is going on.
+     */
+    200: ForecastStarts;
+};
+
+export type GetForecastStartsResponse = GetForecastStartsResponses[keyof GetForecastStartsResponses];
+
+export type ListCollisionsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * In 24 hours, when absent; at most in 31 days.
+         */
+        until?: string;
+        /**
+         * Fewer jobs at one time are none.
+         */
+        least?: number;
+    };
+    url: '/v1/forecast/collisions';
+};
+
+export type ListCollisionsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListCollisionsError = ListCollisionsErrors[keyof ListCollisionsErrors];
+
+export type ListCollisionsResponses = {
+    /**
+     * The collisions.
+     */
+    200: {
+        data: Array<Collision>;
+    };
+};
+
+export type ListCollisionsResponse = ListCollisionsResponses[keyof ListCollisionsResponses];
 
 export type ListCalendarsData = {
     body?: never;
