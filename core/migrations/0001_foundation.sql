@@ -363,8 +363,9 @@ create table runs (
   job_id uuid,
   nominal_at timestamptz,
   executor_id uuid,
-  -- Envelope of the response's head and (capped) body.
-  response bytea,
+  -- Where the response's head and (capped) body lie: a block, and the byte where they begin in it.
+  response_block uuid,
+  response_offset int,
   -- Key of the whole body in the object store, when it was larger than the cap.
   response_object text
 ) partition by range (ended_at);
@@ -386,10 +387,23 @@ create table attempts (
   error text not null,
   retry_at timestamptz not null,
   executor_id uuid,
-  response bytea,
+  response_block uuid,
+  response_offset int,
   response_object text
 ) partition by range (ended_at);
 create index attempts_run on attempts (tenant_id, run_id, attempt);
+
+-- Responses of one tenant that were recorded together, sealed as one envelope: to seal each by itself would cost more
+-- than all the rest of its record.
+create table response_blocks (
+  tenant_id uuid not null,
+  id uuid not null,
+  ended_at timestamptz not null default clock_timestamp(),
+  sealed bytea not null
+) partition by range (ended_at);
+create index response_blocks_block on response_blocks (tenant_id, id);
+-- What is encrypted can't be compressed.
+alter table response_blocks alter column sealed set storage external;
 
 create table run_logs (
   tenant_id uuid not null,
@@ -466,7 +480,7 @@ create table inputs_far partition of inputs for values from ('9999-12-31') to (m
 create index inputs_far_due on inputs_far (due_at);
 
 create function weekly_tables() returns setof text language sql immutable as $f$
-  select unnest(array['occurrences', 'inputs', 'runs', 'attempts', 'run_logs', 'events', 'audit_entries'])
+  select unnest(array['occurrences', 'inputs', 'runs', 'attempts', 'response_blocks', 'run_logs', 'events', 'audit_entries'])
 $f$;
 
 -- Weeks start on Monday, UTC. Makes this week, the last one, and `ahead` weeks to come, of one weekly table: whoever holds
@@ -485,7 +499,7 @@ begin
     week := date_trunc('week', clock_timestamp())::date + 7 * i;
     name := format('%s_w%s', parent, to_char(week, 'IYYY_IW'));
     continue when to_regclass(name) is not null;
-    execute format('create table %I (like %I including defaults including constraints)', name, parent);
+    execute format('create table %I (like %I including defaults including constraints including storage)', name, parent);
     execute format('select exists (select from %I where %I >= %L and %2$I < %4$L)', others, key, week, week + 7) into has_rows;
     if has_rows then
       execute format('lock table %I in access exclusive mode', others);
@@ -571,7 +585,7 @@ do $$
 declare t text;
 begin
   foreach t in array array['api_keys', 'data_keys', 'projects', 'queues', 'limits', 'jobs', 'job_versions', 'schedules',
-    'occurrences', 'inputs', 'due', 'ready', 'held', 'runs', 'attempts', 'run_logs', 'events', 'audit_entries',
+    'occurrences', 'inputs', 'due', 'ready', 'held', 'runs', 'attempts', 'response_blocks', 'run_logs', 'events', 'audit_entries',
     'idempotency_keys', 'memberships'] loop
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
@@ -604,7 +618,7 @@ grant select on executors to meridian_app;
 
 grant select, insert, update, delete on executors, due, ready, held, occurrences to meridian_engine;
 grant insert, update, delete on inputs to meridian_engine;
-grant insert on runs, attempts, run_logs, events, audit_entries, data_keys to meridian_engine;
+grant insert on runs, attempts, response_blocks, run_logs, events, audit_entries, data_keys to meridian_engine;
 grant update on schedules, jobs, audit_entries to meridian_engine;
 grant execute on function ensure_partitions(text, int), find_overflow(), drop_partition(int), forget_idempotency_keys(int, int) to meridian_engine;
 revoke execute on function ensure_partitions(text, int), find_overflow(), drop_partition(int), forget_idempotency_keys(int, int) from public;

@@ -102,7 +102,6 @@ language plpgsql set enable_nestloop = off as $f$
 #variable_conflict use_column
 declare
   v_until timestamptz;
-  v_room int;
 begin
   if not pg_try_advisory_xact_lock(42, p_pool) then return; end if;
   v_until := clock_timestamp() + p_ahead_ms * interval '1 millisecond';
@@ -110,21 +109,22 @@ begin
     perform promote_due(p_pool, v_until, 2 * p_batch);
   end if;
   if not exists (select from ready where pool = p_pool) then return; end if;
-  select p_cap - count(*) into v_room from held h where h.pool = p_pool;
-  -- Where slots come free by the thousand, one here and there is not worth a walk over all queues.
-  if v_room < greatest(1, p_room_min) then return; end if;
-  v_room := least(v_room, p_batch);
   return query
-  with recursive q as (
-    (select w.tenant_id, w.queue_id from ready w where w.pool = p_pool order by w.tenant_id, w.queue_id limit 1)
+  with recursive
+  used as materialized (
+    select h.tenant_id, h.queue_id, count(*)::int n from held h where h.pool = p_pool group by 1, 2),
+  -- Where slots come free by the thousand, one here and there is not worth a walk over all queues.
+  room as materialized (
+    select least(p_cap - free.used, p_batch) n from (select coalesce(sum(n), 0)::int used from used) free
+    where p_cap - free.used >= greatest(1, p_room_min)),
+  q as (
+    (select w.tenant_id, w.queue_id from room, ready w where w.pool = p_pool order by w.tenant_id, w.queue_id limit 1)
     union all
     select n.tenant_id, n.queue_id from q, lateral (
       select w.tenant_id, w.queue_id from ready w
       where w.pool = p_pool and (w.tenant_id, w.queue_id) > (q.tenant_id, q.queue_id)
       order by w.tenant_id, w.queue_id limit 1) n
   ),
-  used as materialized (
-    select h.tenant_id, h.queue_id, count(*)::int n from held h where h.pool = p_pool group by 1, 2),
   tused as materialized (select tenant_id, sum(n)::int n from used group by 1),
   -- A tenant's second queue stands behind every tenant's first, so that many queues give nobody more than one does.
   open as materialized (
@@ -140,14 +140,14 @@ begin
   share as materialized (select tenant_id, count(*)::int queues, (count(*) over ())::int tenants from open group by tenant_id),
   candidates as (
     select c.*, row_number() over (partition by o.tenant_id order by c.priority, c.due_at) + o.tn as rank, o.tmax, o.weight
-    from open o join share s on s.tenant_id = o.tenant_id cross join lateral (
+    from open o join share s on s.tenant_id = o.tenant_id cross join room cross join lateral (
       select w.ctid as place, w.priority, w.due_at from ready w
       where w.pool = p_pool and w.tenant_id = o.tenant_id and w.queue_id = o.queue_id
       order by w.priority, w.due_at
-      limit greatest(0, least(v_room, 1 + (3 * v_room) / (2 * s.tenants * s.queues), o.qmax - o.un))) c
+      limit greatest(0, least(room.n, 1 + (3 * room.n) / (2 * s.tenants * s.queues), o.qmax - o.un))) c
   ),
   pick as materialized (
-    select place from candidates where rank <= tmax order by rank / weight, priority, due_at limit v_room),
+    select place from candidates where rank <= tmax order by rank / weight, priority, due_at limit (select n from room)),
   gone as (delete from ready w where w.ctid = any(array(select place from pick)) returning w.*),
   taken as (
     insert into held (pool, tenant_id, queue_id, id, project_id, state, priority, attempt, attempts_max, fence, due_at,

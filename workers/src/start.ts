@@ -104,7 +104,7 @@ async function startDispatcher({ engine, redis, config, log, metrics }: Means): 
   subscriber.on('message', (_channel: string, message: string) => {
     const dueMs = Number(message)
     if (dueMs === slotsFreed) {
-      if (dispatcher.waiting) loop.wake()
+      if (dispatcher.wantsEachSlot) loop.wake()
     } else loop.wakeAt(performance.now() + (dueMs - aheadMs - Date.now()))
   })
   subscriber.subscribe(wakeChannel(poolId)).catch((error: unknown) => log.debug({ err: error }, 'could not subscribe'))

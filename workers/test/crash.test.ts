@@ -150,22 +150,19 @@ describe('a process dies after the commit and before the next step', () => {
     })
     await to('record')
     await recordEnds(
-      bench.db.engine,
-      1,
+      { engine: bench.db.engine, keyRing: bench.db.keyRing, poolId: 1 },
       (await claim(await admit())).map((lease) => ({ ...reportOf(lease), status: 'succeeded' as const })),
     )
     await to('tell')
     await recordEnds(
-      bench.db.engine,
-      1,
+      { engine: bench.db.engine, keyRing: bench.db.keyRing, poolId: 1 },
       (await claim(await admit())).map((lease) => ({ ...reportOf(lease), status: 'succeeded' as const })),
     )
     // Told to the stream, but the reader's place was not moved.
     await bench.publisher.xadd(eventStream, '*', 'e', JSON.stringify(await readEvents(bench.db.engine, '0-0', 1_000)))
     await to('retry')
     await recordRetries(
-      bench.db.engine,
-      1,
+      { engine: bench.db.engine, keyRing: bench.db.keyRing, poolId: 1 },
       (await claim(await admit())).map((lease) => ({ ...reportOf(lease), error: 'timeout', delayMs: 500 })),
     )
     await to('materialise')

@@ -1,6 +1,15 @@
 import { isRetryable, type Pool, runNamed } from './client.ts'
 
-const weeklyTables = ['occurrences', 'inputs', 'runs', 'attempts', 'run_logs', 'events', 'audit_entries']
+const weeklyTables = [
+  'occurrences',
+  'inputs',
+  'runs',
+  'attempts',
+  'response_blocks',
+  'run_logs',
+  'events',
+  'audit_entries',
+]
 
 /**
  * Makes the weekly partitions ahead of need, table by table. Returns how many were new. Throws at the end when a table was

@@ -426,7 +426,8 @@ export const runs = pgTable('runs', {
   jobId: uuid('job_id'),
   nominalAt: instant('nominal_at'),
   executorId: uuid('executor_id'),
-  response: bytea('response'),
+  responseBlock: uuid('response_block'),
+  responseOffset: integer('response_offset'),
   responseObject: text('response_object'),
 })
 
@@ -443,8 +444,16 @@ export const attempts = pgTable('attempts', {
   error: text('error').notNull(),
   retryAt: instant('retry_at').notNull(),
   executorId: uuid('executor_id'),
-  response: bytea('response'),
+  responseBlock: uuid('response_block'),
+  responseOffset: integer('response_offset'),
   responseObject: text('response_object'),
+})
+
+export const responseBlocks = pgTable('response_blocks', {
+  tenantId: uuid('tenant_id').notNull(),
+  id: uuid('id').notNull(),
+  endedAt: instant('ended_at').notNull().default(sql`clock_timestamp()`),
+  sealed: bytea('sealed').notNull(),
 })
 
 export const runLogs = pgTable('run_logs', {

@@ -5,6 +5,7 @@ import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { BodyStore } from '../object/store.ts'
 import { decodeRequest } from './request-codec.ts'
+import { responseAt } from './response-block.ts'
 import { decodeResponse, type StoredResponse } from './response-codec.ts'
 import { isFinal, type Run } from './run.ts'
 import { clockSlack, selectRun } from './select.ts'
@@ -141,22 +142,36 @@ interface KeptResponse {
 async function readResponse(tx: Tx, id: Uuid, attempt: number | undefined): Promise<KeptResponse | null> {
   const run = await readRun(tx, id)
   const ended = isFinal(run.status) && (attempt === undefined || attempt === run.attempt)
-  const rows = await runNamed<[Buffer | null, string | null, number | null]>(
+  const rows = await runNamed<[Uuid | null, number, string | null, number | null, Date]>(
     tx.client,
     ended ? 'run_response' : 'attempt_response',
     ended
-      ? `select response, response_object, http_status from runs
+      ? `select response_block, response_offset, response_object, http_status, ended_at from runs
          where tenant_id = $1 and project_id = $2 and id = $3 and ended_at >= $4::timestamptz - ${clockSlack} and ($5::int is null or true)`
-      : `select response, response_object, http_status from attempts
+      : `select response_block, response_offset, response_object, http_status, ended_at from attempts
          where tenant_id = $1 and ($2::uuid is not null) and run_id = $3 and ended_at >= $4::timestamptz - ${clockSlack} and ($5::int is null or attempt = $5)
          order by attempt desc limit 1`,
     [tx.tenantId, tx.projectId, id, run.createdAt, attempt ?? null],
   )
   if (rows[0] === undefined && attempt !== undefined) throw notFound('attempt')
-  const [sealed, objectKey, httpStatus] = rows[0] ?? [null, null, null]
+  if (rows[0] === undefined) return null
+  const [blockId, offset, objectKey, httpStatus, endedAt] = rows[0]
   if (httpStatus === null) return null
-  const response = sealed === null ? null : decodeResponse(await tx.keyRing.open(tx.tenantId, id, sealed))
-  return { httpStatus, response, objectKey }
+  const opened = blockId === null ? null : await readBlock(tx, blockId, endedAt)
+  return { httpStatus, response: opened && decodeResponse(responseAt(opened, offset)), objectKey }
+}
+
+/** A block of responses, opened. It was written by the statement that ended the attempt. */
+async function readBlock(tx: Tx, id: Uuid, endedAt: Date): Promise<Buffer> {
+  const rows = await runNamed<[Buffer]>(
+    tx.client,
+    'response_block',
+    `select sealed from response_blocks
+     where tenant_id = $1 and id = $2 and ended_at between $3::timestamptz - ${clockSlack} and $3::timestamptz + ${clockSlack}`,
+    [tx.tenantId, id, endedAt],
+  )
+  if (rows[0] === undefined) throw notFound('response')
+  return tx.keyRing.open(tx.tenantId, id, rows[0][0])
 }
 
 /** What the target answered: at the run's end, or at an earlier attempt. Null when it answered nothing. Needs `payloads:read`. */

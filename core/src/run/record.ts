@@ -1,6 +1,8 @@
 import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
 import { askTwice, type Lease, leaseColumns } from './claim.ts'
+import { type ResponseBlock, type ResponsePlace, sealResponses } from './response-block.ts'
 import { stateCodes } from './run.ts'
 
 /** How one attempt went, as it is written down. */
@@ -13,7 +15,7 @@ export interface AttemptRecord {
   httpStatus: number | null
   /** Machine code, null on success. */
   error: string | null
-  /** Envelope of the response. */
+  /** The response as `encodeResponse` gave it: it is sealed here. */
   response: Buffer | null
   responseObject: string | null
 }
@@ -31,8 +33,11 @@ export interface RetryRecord extends AttemptRecord {
 // The guarded delete is what makes an end single: whoever removes the row from `held` may tell how the run ended.
 const guardedDelete = `
   u as materialized (
-    select * from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[], $6::float8[], $7::int[], $8::int2[], $9::text[], $10::text[],
-      $11::text[], $12::int2[], $13::float8[]) x(t, q, i, f, started, ms, http, err, resp, obj, st, delay)),
+    select * from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[], $6::float8[], $7::int[], $8::int2[], $9::text[], $10::uuid[],
+      $11::int[], $12::text[], $13::int2[], $14::float8[]) x(t, q, i, f, started, ms, http, err, block, at, obj, st, delay)),
+  b as (
+    insert into response_blocks (tenant_id, id, sealed)
+    select t, i, decode(s, 'base64') from unnest($15::uuid[], $16::uuid[], $17::text[]) x(t, i, s)),
   d as (
     delete from held h using (
       select u.*, k.place from u cross join lateral (
@@ -40,15 +45,15 @@ const guardedDelete = `
         where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f and h.state + 0 = 3
         offset 0) k) x
     where h.ctid = x.place and h.state + 0 = 3 and h.fence = x.f
-    returning h.*, x.started, x.ms, x.http, x.err, x.resp, x.obj, x.st, x.delay)`
+    returning h.*, x.started, x.ms, x.http, x.err, x.block, x.at, x.obj, x.st, x.delay)`
 
 const endStatement = `
   with ${guardedDelete},
   r as (
     insert into runs (tenant_id, project_id, id, queue_id, pool, state, attempt, fence, due_at, started_at, ended_at, duration_ms,
-      http_status, error, job_id, nominal_at, executor_id, response, response_object)
+      http_status, error, job_id, nominal_at, executor_id, response_block, response_offset, response_object)
     select tenant_id, project_id, id, queue_id, pool, st, attempt, fence, due_at, to_timestamp(started / 1000), clock_timestamp(), ms,
-      http, err, job_id, nominal_at, executor_id, decode(resp, 'base64'), obj from d
+      http, err, job_id, nominal_at, executor_id, block, at, obj from d
     returning tenant_id, project_id, id, job_id, state, error),
   e as (
     insert into events (tenant_id, project_id, type, subject, job_id, data)
@@ -65,64 +70,85 @@ const retryStatement = `
     select pool, retry_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at from t),
   a as (
     insert into attempts (tenant_id, run_id, attempt, fence, due_at, started_at, ended_at, duration_ms, http_status, error, retry_at,
-      executor_id, response, response_object)
+      executor_id, response_block, response_offset, response_object)
     select tenant_id, id, attempt, fence, due_at, to_timestamp(started / 1000), clock_timestamp(), ms, http, err,
-      retry_at, executor_id, decode(resp, 'base64'), obj from t),
+      retry_at, executor_id, block, at, obj from t),
   e as (
     insert into events (tenant_id, project_id, type, subject, job_id, data)
     select tenant_id, project_id, 'run.retrying', id, job_id, jsonb_build_object('error', err, 'attempt', attempt) from t)
   select id from t`
 
-const columns = (poolId: number, records: (AttemptRecord & { state: number; delayMs: number })[]): unknown[] => {
-  const column = (
-    pick: (record: AttemptRecord & { state: number; delayMs: number }) => string | number | null,
-  ): string => arrayLiteral(records.map(pick))
+/** A record with what the statement needs to know beside it. */
+type Row = AttemptRecord & { state: number; delayMs: number; place: ResponsePlace | null }
+
+function parameters(poolId: number, rows: readonly Row[], blocks: readonly ResponseBlock[]): unknown[] {
+  const column = (pick: (row: Row) => string | number | null): string => arrayLiteral(rows.map(pick))
   return [
     poolId,
-    ...leaseColumns(records.map((record) => record.lease)),
-    column((record) => record.startedAtMs),
-    column((record) => record.durationMs),
-    column((record) => record.httpStatus),
-    column((record) => record.error),
-    column((record) => record.response?.toString('base64') ?? null),
-    column((record) => record.responseObject),
-    column((record) => record.state),
-    column((record) => record.delayMs),
+    ...leaseColumns(rows.map((row) => row.lease)),
+    column((row) => row.startedAtMs),
+    column((row) => row.durationMs),
+    column((row) => row.httpStatus),
+    column((row) => row.error),
+    column((row) => row.place?.blockId ?? null),
+    column((row) => row.place?.offset ?? null),
+    column((row) => row.responseObject),
+    column((row) => row.state),
+    column((row) => row.delayMs),
+    arrayLiteral(blocks.map((block) => block.tenantId)),
+    arrayLiteral(blocks.map((block) => block.id)),
+    arrayLiteral(blocks.map((block) => block.sealed.toString('base64'))),
   ]
+}
+
+/** What recording takes. */
+export interface RecordMeans {
+  engine: Pool
+  keyRing: KeyRing
+  poolId: number
+  /** Hears of responses that are not kept, since their tenant's key is gone. */
+  onLostResponse?(error: unknown, tenantId: Uuid): void
 }
 
 /**
  * Ends runs: running -> succeeded | failed, history and event in one statement. Returns the ids that were ended by
  * this call; a missing one was stale (cancelled, rescued, or ended before) and nothing of it was written.
  */
-export const recordEnds = (pool: Pool, poolId: number, ends: EndRecord[]): Promise<Set<Uuid>> =>
+export const recordEnds = (means: RecordMeans, ends: readonly EndRecord[]): Promise<Set<Uuid>> =>
   record(
-    pool,
-    poolId,
+    means,
     { name: 'record_ends', text: endStatement },
     ends.map((end) => ({ ...end, state: stateCodes[end.status], delayMs: 0 })),
   )
 
 /** Sends runs back for another try: running -> scheduled, the attempt kept. Returns the ids that were still ours. */
-export const recordRetries = (pool: Pool, poolId: number, retries: RetryRecord[]): Promise<Set<Uuid>> =>
+export const recordRetries = (means: RecordMeans, retries: readonly RetryRecord[]): Promise<Set<Uuid>> =>
   record(
-    pool,
-    poolId,
+    means,
     { name: 'record_retries', text: retryStatement },
     retries.map((retry) => ({ ...retry, state: 0 })),
   )
 
-const record = <Row extends AttemptRecord & { state: number; delayMs: number }>(
-  pool: Pool,
-  poolId: number,
+async function record(
+  { engine, keyRing, poolId, onLostResponse = () => undefined }: RecordMeans,
   { name, text }: { name: string; text: string },
-  records: Row[],
-): Promise<Set<Uuid>> =>
-  askTwice(
-    records,
+  records: readonly Omit<Row, 'place'>[],
+): Promise<Set<Uuid>> {
+  const sealed = await sealResponses(
+    keyRing,
+    records.map(({ lease, response }) => ({ tenantId: lease.tenantId, encoded: response })),
+    onLostResponse,
+  )
+  const rows = records.map((each, index): Row => ({ ...each, place: sealed.places[index] ?? null }))
+  // Written with the first asking, whoever of their runs was not found then.
+  let { blocks } = sealed
+  return askTwice(
+    rows,
     ({ lease }) => lease.id,
     async (asked) => {
-      const rows = await runNamed<[Uuid]>(pool, name, text, columns(poolId, asked))
-      return rows.map((row) => row[0])
+      const answered = await runNamed<[Uuid]>(engine, name, text, parameters(poolId, asked, blocks))
+      blocks = []
+      return answered.map((row) => row[0])
     },
   )
+}

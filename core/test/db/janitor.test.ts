@@ -23,7 +23,7 @@ afterEach(async () => {
   await ensurePartitions(stage.db.engine, 8)
 })
 
-const weekly = ['occurrences', 'inputs', 'runs', 'attempts', 'run_logs', 'events', 'audit_entries']
+const weekly = ['occurrences', 'inputs', 'runs', 'attempts', 'response_blocks', 'run_logs', 'events', 'audit_entries']
 const partitionsOf = (parent: string): Promise<string[]> =>
   stage.db.owner
     .query<{ name: string }>(

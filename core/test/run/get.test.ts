@@ -20,17 +20,8 @@ beforeAll(async () => {
 })
 afterAll(() => stage.db.close())
 
-const sealResponse = (
-  run: { tenantId: string; id: string },
-  httpStatus: number,
-  body: Buffer,
-  headers: Record<string, string> = {},
-) =>
-  stage.db.keyRing.seal(
-    run.tenantId,
-    run.id,
-    encodeResponse({ httpStatus, headers, truncated: false, redirectedTo: null, body }),
-  )
+const encoded = (httpStatus: number, body: Buffer, headers: Record<string, string> = {}) =>
+  encodeResponse({ httpStatus, headers, truncated: false, redirectedTo: null, body })
 const one = async () => {
   const [run] = await stage.running(1)
   if (run === undefined) throw new Error('nothing is running')
@@ -134,8 +125,8 @@ describe('request and response', () => {
       bodyEncoding: 'utf8',
     })
     expect(await getRunResponse(stage.ctx, run.id)).toBeNull()
-    const response = await sealResponse(run, 200, Buffer.from([0, 255]), { 'content-type': 'image/x' })
-    await recordEnds(stage.db.engine, 1, [{ ...endOf(run), response }])
+    const response = encoded(200, Buffer.from([0, 255]), { 'content-type': 'image/x' })
+    await recordEnds(stage.means, [{ ...endOf(run), response }])
     expect(await getRunResponse(stage.ctx, run.id)).toMatchObject({
       httpStatus: 200,
       body: 'AP8=',
@@ -157,26 +148,44 @@ describe('request and response', () => {
 
   it('of earlier attempts stay beside the last', async () => {
     const run = await one()
-    await recordRetries(stage.db.engine, 1, [
-      { ...retryOf(run), response: await sealResponse(run, 503, Buffer.from('busy')) },
-    ])
+    await recordRetries(stage.means, [{ ...retryOf(run), response: encoded(503, Buffer.from('busy')) }])
     const [again] = await stage.claim(await stage.admit())
     if (again === undefined) throw new Error('nothing to claim')
-    await recordEnds(stage.db.engine, 1, [
-      { ...endOf(again), response: await sealResponse(run, 200, Buffer.from('fine')) },
-    ])
+    await recordEnds(stage.means, [{ ...endOf(again), response: encoded(200, Buffer.from('fine')) }])
     expect(await getRunResponse(stage.ctx, run.id)).toMatchObject({ body: 'fine' })
     expect(await getRunResponse(stage.ctx, run.id, 2)).toMatchObject({ body: 'fine' })
     expect(await getRunResponse(stage.ctx, run.id, 1)).toMatchObject({ body: 'busy', httpStatus: 503 })
     await expect(getRunResponse(stage.ctx, run.id, 3)).rejects.toMatchObject({ code: 'not-found' })
   })
 
+  it('of runs that were recorded together are each its own, whatever their sizes and tenants', async () => {
+    const other = testCtx(stage.db, await createTenant(stage.db))
+    const others = await Promise.all(Array.from({ length: 3 }, () => stage.acceptAs(other, {})))
+    const mine = await stage.running(40)
+    const theirs = others.flat()
+    const claimed = [...mine, ...(await stage.claim(await stage.admit()))]
+    const bodyOf = (index: number) => Buffer.alloc(index * 997, 33 + index)
+    await recordEnds(
+      stage.means,
+      claimed.map((run, index) => ({ ...endOf(run), response: index === 7 ? null : encoded(200, bodyOf(index)) })),
+    )
+    for (const [index, run] of claimed.entries()) {
+      const ctx = theirs.some(({ id }) => id === run.id) ? other : stage.ctx
+      if (index === 7) expect(await getRunResponse(ctx, run.id)).toMatchObject({ body: null })
+      else if (index > 0) {
+        expect((await getRunResponseBody(ctx, null, run.id)).body.equals(bodyOf(index)), String(index)).toBe(true)
+      }
+    }
+    const blocks = await stage.value<number>('select count(distinct response_block)::int as value from runs')
+    expect(blocks).toBeLessThan(claimed.length)
+  })
+
   it('a body in the object store comes from there', async () => {
     const run = await one()
-    await recordEnds(stage.db.engine, 1, [
+    await recordEnds(stage.means, [
       {
         ...endOf(run),
-        response: await sealResponse(run, 200, Buffer.from('the begin')),
+        response: encoded(200, Buffer.from('the begin')),
         responseObject: 'responses/1',
       },
     ])

@@ -23,18 +23,14 @@ describe('an end', () => {
   it('moves the run to the history with its facts, and tells it once', async () => {
     const run = await one()
     const startedAtMs = Date.now()
-    const response = await stage.db.keyRing.seal(
-      run.tenantId,
-      run.id,
-      encodeResponse({
-        httpStatus: 201,
-        headers: { a: 'b' },
-        truncated: false,
-        redirectedTo: null,
-        body: Buffer.from('done'),
-      }),
-    )
-    const ended = await recordEnds(stage.db.engine, 1, [
+    const response = encodeResponse({
+      httpStatus: 201,
+      headers: { a: 'b' },
+      truncated: false,
+      redirectedTo: null,
+      body: Buffer.from('done'),
+    })
+    const ended = await recordEnds(stage.means, [
       { ...endOf(run), startedAtMs, durationMs: 7, httpStatus: 201, response, responseObject: 'responses/x' },
     ])
     expect(ended).toEqual(new Set([run.id]))
@@ -115,7 +111,7 @@ describe('an end', () => {
       sealed: null,
       keepWeek: '',
     }
-    expect(await recordEnds(stage.db.engine, 1, [endOf(lease)])).toEqual(nothing)
+    expect(await recordEnds(stage.means, [endOf(lease)])).toEqual(nothing)
     expect(await stage.whereIs(id)).toEqual(['queued'])
   })
 
@@ -146,7 +142,7 @@ describe('an end', () => {
     const [good, gone, bad] = await stage.running(3)
     if (good === undefined || gone === undefined || bad === undefined) throw new Error('nothing is running')
     await cancelRun(stage.ctx, gone.id)
-    expect(await recordEnds(stage.db.engine, 1, [endOf(good), endOf(gone), endOf(bad, 'failed')])).toEqual(
+    expect(await recordEnds(stage.means, [endOf(good), endOf(gone), endOf(bad, 'failed')])).toEqual(
       new Set([good.id, bad.id]),
     )
     expect(await getRun(stage.ctx, bad.id)).toMatchObject({ status: 'failed', error: 'http-status' })
@@ -189,18 +185,14 @@ describe('a retry', () => {
 
   it('keeps the response of the attempt', async () => {
     const run = await one()
-    const response = await stage.db.keyRing.seal(
-      run.tenantId,
-      run.id,
-      encodeResponse({
-        httpStatus: 503,
-        headers: {},
-        truncated: true,
-        redirectedTo: null,
-        body: Buffer.from([0xff, 0xfe]),
-      }),
-    )
-    await recordRetries(stage.db.engine, 1, [{ ...retryOf(run, 60_000), response }])
+    const response = encodeResponse({
+      httpStatus: 503,
+      headers: {},
+      truncated: true,
+      redirectedTo: null,
+      body: Buffer.from([0xff, 0xfe]),
+    })
+    await recordRetries(stage.means, [{ ...retryOf(run, 60_000), response }])
     const expected = { httpStatus: 503, body: '//4=', bodyEncoding: 'base64', truncated: true }
     expect(await getRunResponse(stage.ctx, run.id, 1)).toMatchObject(expected)
     expect(await getRunResponse(stage.ctx, run.id)).toMatchObject(expected)

@@ -3,7 +3,7 @@ import { type Uuid, uuidv7 } from '../../src/kernel/ids.ts'
 import { acceptRuns, type NewRun, prepareRun } from '../../src/run/accept.ts'
 import { type Admitted, admitRuns } from '../../src/run/admit.ts'
 import { type Claimed, claimRuns } from '../../src/run/claim.ts'
-import { type EndRecord, type RetryRecord, recordEnds, recordRetries } from '../../src/run/record.ts'
+import { type EndRecord, type RecordMeans, type RetryRecord, recordEnds, recordRetries } from '../../src/run/record.ts'
 import type { Run } from '../../src/run/run.ts'
 import { httpTargetValue } from '../../src/run/target.ts'
 import { createTenant, type TestTenant, testCtx } from '../../src/testing/factories.ts'
@@ -19,6 +19,8 @@ export interface Stage {
   db: TestDb
   tenant: TestTenant
   ctx: Ctx
+  /** What recording takes. */
+  means: RecordMeans
   /** Accepts one run a change, in one flush. */
   accept(...changes: Change[]): Promise<Run[]>
   acceptAs(ctx: Ctx, ...changes: Change[]): Promise<Run[]>
@@ -71,12 +73,14 @@ export async function createStage(postgresUrl: string): Promise<Stage> {
   const db = await createTestDb(postgresUrl)
   const tenant = await createTenant(db)
   const ctx = testCtx(db, tenant)
+  const means: RecordMeans = { engine: db.engine, keyRing: db.keyRing, poolId: 1 }
   const value = async <T>(text: string, ...values: unknown[]): Promise<T> =>
     (await db.owner.query<{ value: T }>({ text, values })).rows[0]?.value as T
   const stage: Stage = {
     db,
     tenant,
     ctx,
+    means,
     value,
     accept: (...changes) => stage.acceptAs(stage.ctx, ...changes),
     async acceptAs(as, ...changes) {
@@ -97,14 +101,12 @@ export async function createStage(postgresUrl: string): Promise<Stage> {
     },
     end: (claimed, status) =>
       recordEnds(
-        db.engine,
-        1,
+        means,
         claimed.map((lease) => endOf(lease, status)),
       ),
     retry: (claimed, delayMs) =>
       recordRetries(
-        db.engine,
-        1,
+        means,
         claimed.map((lease) => retryOf(lease, delayMs)),
       ),
     whereIs: async (id) => (await db.owner.query<{ place: string }>(places, [id])).rows.map((row) => row.place),

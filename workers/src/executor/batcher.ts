@@ -9,6 +9,8 @@ export interface BatcherOptions<T> {
   sizeMax: number
   /** A smaller one goes after this time. */
   waitMs: number
+  /** While items come at such a rate that waiting this long fills a batch, it is waited for: fewer, fuller writes. */
+  fillMs?: number
   inFlightMax: number
   onError(error: unknown, batch: T[]): void
 }
@@ -38,7 +40,14 @@ export class Batcher<T> {
   add(item: T): void {
     this.#waiting.push(item)
     if (this.#waiting.length >= this.#options.size) this.#flush()
-    else this.#timer ??= setTimeout(() => this.#flush(), this.#options.waitMs)
+    else this.#timer ??= setTimeout(() => this.#flushOrFill(), this.#options.waitMs)
+  }
+
+  #flushOrFill(): void {
+    const { size, waitMs, fillMs = waitMs } = this.#options
+    if (fillMs > waitMs && this.#waiting.length * fillMs >= size * waitMs) {
+      this.#timer = setTimeout(() => this.#flush(), fillMs - waitMs)
+    } else this.#flush()
   }
 
   /** Resolves when everything added so far is written. */
@@ -59,7 +68,7 @@ export class Batcher<T> {
         this.#writing -= batch.length
         this.#inFlight.delete(writing)
         if (this.#waiting.length >= this.#options.size) this.#flush()
-        else if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#flush(), this.#options.waitMs)
+        else if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#flushOrFill(), this.#options.waitMs)
       })
       this.#inFlight.add(writing)
     }

@@ -3,7 +3,14 @@ import type { Uuid } from '@meridian/core/kernel/ids'
 import type { Log } from '@meridian/core/kernel/log'
 import type { Lease } from '@meridian/core/run/claim'
 import { type ExecutorLogLine, writeExecutorLogs } from '@meridian/core/run/logs'
-import { type EndRecord, type RetryRecord, recordEnds, recordRetries } from '@meridian/core/run/record'
+import type { AttemptOutcome } from '@meridian/core/run/outcome'
+import {
+  type EndRecord,
+  type RecordMeans,
+  type RetryRecord,
+  recordEnds,
+  recordRetries,
+} from '@meridian/core/run/record'
 import { encodeResponse } from '@meridian/core/run/response-codec'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import { Batcher } from './batcher.ts'
@@ -21,7 +28,7 @@ export interface RecorderOptions {
   onRetry(delayMs: number): void
 }
 
-const batch = { size: 250, sizeMax: 500, waitMs: 20, inFlightMax: 2 }
+const batch = { size: 400, sizeMax: 800, waitMs: 20, fillMs: 100, inFlightMax: 2 }
 
 /** Writes how attempts went, in batches. Reports that came too late change nothing, and are counted in the log. */
 export class Recorder {
@@ -29,23 +36,29 @@ export class Recorder {
   readonly #ends: Batcher<EndRecord>
   readonly #retries: Batcher<RetryRecord>
   readonly #lines: Batcher<ExecutorLogLine>
-  #sealing = 0
 
   constructor(options: RecorderOptions) {
     this.#options = options
     const { engine, poolId, keyRing, log } = options
+    const means: RecordMeans = {
+      engine,
+      keyRing,
+      poolId,
+      onLostResponse: (error, tenantId) =>
+        log.warn({ err: error, tenantId }, 'could not seal responses; they are not kept'),
+    }
     const onError = (error: unknown, records: unknown[]): void =>
       log.warn({ err: error, count: records.length }, 'could not record; trying again')
     this.#ends = new Batcher<EndRecord>({
       ...batch,
       onError,
-      write: async (records) => this.#settle(records, await recordEnds(engine, poolId, records)),
+      write: async (records) => this.#settle(records, await recordEnds(means, records)),
     })
     this.#retries = new Batcher<RetryRecord>({
       ...batch,
       onError,
       write: async (records) => {
-        this.#settle(records, await recordRetries(engine, poolId, records))
+        this.#settle(records, await recordRetries(means, records))
         options.onRetry(Math.min(...records.map((record) => record.delayMs)))
       },
     })
@@ -59,53 +72,30 @@ export class Recorder {
   }
 
   get backlog(): number {
-    return this.#ends.backlog + this.#retries.backlog + this.#sealing
+    return this.#ends.backlog + this.#retries.backlog
   }
 
   add(performed: Performed): void {
-    const { run, outcome } = performed
+    const { run, outcome, startedAtMs, retryInMs } = performed
     if (outcome.status === 'failed') this.#explain(performed)
-    const { response } = outcome
-    // A success without a body has nothing to keep: its status is a column.
-    if (response === null || (outcome.status === 'succeeded' && response.body.length === 0)) {
-      this.#write(performed, null)
-      return
-    }
-    this.#sealing++
-    const { status, headers, truncated, redirectedTo, body } = response
-    const encoded = encodeResponse({ httpStatus: status, headers, truncated, redirectedTo, body })
-    this.#options.keyRing
-      .seal(run.tenantId, run.id, encoded)
-      .catch((error: unknown) => {
-        this.#options.log.warn({ err: error, runId: run.id }, 'could not seal a response; it is not kept')
-        return null
-      })
-      .then((sealed) => {
-        this.#sealing--
-        this.#write(performed, sealed)
-      })
-      .catch((error: unknown) => this.#options.log.error({ err: error }, 'could not record'))
-  }
-
-  /** Resolves when everything is on disk. */
-  async drain(): Promise<void> {
-    while (this.backlog > 0) await Promise.all([this.#ends.drain(), this.#retries.drain(), new Promise(setImmediate)])
-    await this.#lines.drain()
-  }
-
-  #write({ run, outcome, startedAtMs, retryInMs }: Performed, response: Buffer | null): void {
     const record = {
       lease: run,
       executorId: this.#options.executorId,
       startedAtMs,
       durationMs: outcome.durationMs,
       httpStatus: outcome.httpStatus,
-      response,
+      response: encodedResponse(outcome),
       responseObject: outcome.response?.storedAs ?? null,
     }
     if (outcome.status === 'succeeded') this.#ends.add({ ...record, status: 'succeeded', error: null })
     else if (retryInMs === null) this.#ends.add({ ...record, status: 'failed', error: outcome.errorClass })
     else this.#retries.add({ ...record, error: outcome.errorClass, delayMs: retryInMs })
+  }
+
+  /** Resolves when everything is on disk. */
+  async drain(): Promise<void> {
+    await Promise.all([this.#ends.drain(), this.#retries.drain()])
+    await this.#lines.drain()
   }
 
   #settle(records: (EndRecord | RetryRecord)[], written: Set<Uuid>): void {
@@ -140,4 +130,11 @@ export class Recorder {
       message: `Attempt ${attempt} failed after ${outcome.durationMs} ms: ${outcome.detail} ${ending}`,
     })
   }
+}
+
+function encodedResponse({ status: ending, response }: AttemptOutcome): Buffer | null {
+  // A success without a body has nothing to keep: its status is a column.
+  if (response === null || (ending === 'succeeded' && response.body.length === 0)) return null
+  const { status, headers, truncated, redirectedTo, body } = response
+  return encodeResponse({ httpStatus: status, headers, truncated, redirectedTo, body })
 }

@@ -21,9 +21,9 @@ const queuedSeconds = 5
 const batchMax = 1_000
 const parcelMax = 200
 /** Work that may wait on the way so that executors never run dry, as seconds of what they finish. */
-const slackSeconds = 1
+const slackSeconds = 0.8
 /** Slots that come free within this time are worth waiting for: one walk over the queues then serves them all. */
-const gatherSeconds = 0.1
+const gatherSeconds = 0.15
 const capacityAgeMs = 500
 /** How soon to look again while something is due that could not be admitted. */
 const overdueMs = 10
@@ -42,8 +42,8 @@ export class Dispatcher {
     readAtMs: Number.NEGATIVE_INFINITY,
   }
   #carrying: Promise<void> = Promise.resolve()
-  /** Runs wait for slots, so a freed slot is worth a look. */
-  waiting = false
+  /** Runs wait for slots, and slots come free one by one: each is worth a look. */
+  wantsEachSlot = false
 
   constructor(options: DispatcherOptions) {
     this.#options = options
@@ -64,12 +64,14 @@ export class Dispatcher {
       await this.#carrying
       this.#carrying = this.#carry(admitted, capacity.executors)
     }
+    const gathers = roomMin > 1
     if (admitted.length >= batch) return 'more'
     const outlook = await lookAhead(engine, poolId)
-    this.waiting = outlook.waiting
+    this.wantsEachSlot = outlook.waiting && !gathers
     const untilDueMs = outlook.nextDueMs === null ? pollMs : outlook.nextDueMs - aheadMs - outlook.nowMs
     const sleepMs = untilDueMs <= 0 ? overdueMs : Math.min(pollMs, untilDueMs)
-    return { sleepMs: outlook.waiting ? Math.min(sleepMs, waitingMs) : sleepMs }
+    if (!outlook.waiting) return { sleepMs }
+    return { sleepMs: Math.min(sleepMs, gathers ? gatherSeconds * 1_000 : waitingMs) }
   }
 
   /** Waits for the last batch to be on the carrier. */
