@@ -167,7 +167,13 @@ async function startExecutor(means: Means): Promise<Running> {
     onError: (error) => log.debug({ err: error }, 'the parcel worker is away'),
   })
   const loops = [
-    startLoop({ name: 'announce', idleMs: 500, log, runOnce: () => executor.announce().then(() => 'idle') }),
+    startLoop({
+      name: 'announce',
+      idleMs: 500,
+      log,
+      // A busy one often: what it is given follows from how fast it says it is.
+      runOnce: () => executor.announce().then((isBusy) => (isBusy ? { sleepMs: 200 } : 'idle')),
+    }),
     startLoop({
       name: 'leases',
       idleMs: executor.renewEveryMs,

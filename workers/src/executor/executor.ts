@@ -43,8 +43,11 @@ interface Held {
 }
 
 const claimMax = 1_000
-/** Claimed runs kept at hand, so that performing outlasts the next claim. */
+/** The next claim goes out while the last one is on its way: it takes a commit, and performing must outlast it. */
+const claimsAtOnce = 2
+/** Claimed runs kept at hand, so that performing outlasts the next claim: at least this many, or so many seconds of them. */
 const bufferMin = 600
+const bufferSeconds = 0.25
 const recordBacklogMax = 4_000
 
 /**
@@ -65,7 +68,7 @@ export class Executor {
   #rate = 0
   #rateAtMs = performance.now()
   #unclaimed: { runs: Admitted[]; done: () => void }[] = []
-  #claiming: Promise<void> | null = null
+  readonly #claiming = new Set<Promise<void>>()
   #roomWaiters: (() => void)[] = []
   #isStopping = false
   #idleWaiters: (() => void)[] = []
@@ -93,18 +96,22 @@ export class Executor {
   async take(runs: Admitted[]): Promise<void> {
     await new Promise<void>((done) => {
       this.#unclaimed.push({ runs, done })
-      // One claim at a time, of all parcels that came meanwhile: under load claims grow, alone they are prompt.
-      this.#claiming ??= this.#claimAll().finally(() => {
-        this.#claiming = null
-      })
+      // Few claims at a time, of all parcels that came meanwhile: under load claims grow, alone they are prompt.
+      if (this.#claiming.size >= claimsAtOnce) return
+      const claiming = this.#claimAll().finally(() => this.#claiming.delete(claiming))
+      this.#claiming.add(claiming)
     })
-    while (!this.#isStopping && this.#backlog > Math.max(bufferMin, this.#options.capacity)) {
+    while (!this.#isStopping && this.#backlog > this.#buffer) {
       await new Promise<void>((resolve) => this.#roomWaiters.push(resolve))
     }
   }
 
   get #backlog(): number {
     return this.#queue.length - this.#queueHead
+  }
+
+  get #buffer(): number {
+    return Math.max(bufferMin, this.#options.capacity, this.#rate * bufferSeconds)
   }
 
   async #claimAll(): Promise<void> {
@@ -179,8 +186,7 @@ export class Executor {
       this.#queue = this.#queue.slice(this.#queueHead)
       this.#queueHead = 0
     }
-    if (this.#backlog < Math.max(bufferMin, this.#options.capacity))
-      for (const resolve of this.#roomWaiters.splice(0)) resolve()
+    if (this.#backlog < this.#buffer) for (const resolve of this.#roomWaiters.splice(0)) resolve()
   }
 
   async #perform(held: Held): Promise<void> {
@@ -242,11 +248,11 @@ export class Executor {
     }
   }
 
-  /** Tells dispatchers what this executor can take. */
-  async announce(): Promise<void> {
+  /** Tells dispatchers what this executor can take. Returns whether it has finished something of late. */
+  async announce(): Promise<boolean> {
     const nowMs = performance.now()
     const seconds = (nowMs - this.#rateAtMs) / 1_000
-    if (seconds >= 0.2) {
+    if (seconds >= 0.19) {
       const latest = this.#finished / seconds
       // Quick to rise, slow to fall: a pause must not starve the next burst.
       this.#rate = Math.max(latest, this.#rate * 0.7 + latest * 0.3)
@@ -261,6 +267,7 @@ export class Executor {
       running: this.#held.size,
       finishedPerSecond: this.#rate,
     })
+    return this.#rate >= 1
   }
 
   /**
@@ -272,7 +279,7 @@ export class Executor {
     this.#isStopping = true
     for (const resolve of this.#roomWaiters.splice(0)) resolve()
     await retireExecutor(engine, id).catch((error: unknown) => log.warn({ err: error }, 'could not retire'))
-    await this.#claiming
+    await Promise.all(this.#claiming)
     const waiting = [...this.#held.values()].filter((held) => held.state === 'waiting')
     for (const held of waiting) this.cancel(held.run.id, held.run.fence)
     if (waiting.length > 0) {

@@ -24,7 +24,7 @@ const parcelMax = 200
 const slackSeconds = 0.8
 /** Slots that come free within this time are worth waiting for: one walk over the queues then serves them all. */
 const gatherSeconds = 0.15
-const capacityAgeMs = 500
+const capacityAgeMs = 200
 /** How soon to look again while something is due that could not be admitted. */
 const overdueMs = 10
 const waitingMs = 250
