@@ -217,6 +217,8 @@ end $f$;
 
 grant execute on function admit_runs, promote_due to meridian_engine;
 grant select on shards, pools to meridian_engine;
+-- Dispatchers vacuum what they churn.
+grant maintain on due, ready, held to meridian_engine;
 revoke execute on function admit_runs, promote_due from public;
 
 -- Counters for pictures of time, kept by the relay with its position, so that each event counts once.

@@ -1,3 +1,4 @@
+import { systemClock } from '../kernel/clock.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 
@@ -44,7 +45,7 @@ export async function sealResponses(
     if (encoded === null) continue
     let block = byTenant.get(tenantId)
     if (block === undefined) {
-      block = { tenantId, id: uuidv7(Date.now()), parts: [], bytes: 0, indexes: [] }
+      block = { tenantId, id: uuidv7(systemClock.nowMs()), parts: [], bytes: 0, indexes: [] }
       byTenant.set(tenantId, block)
     }
     places[index] = { blockId: block.id, offset: block.bytes }

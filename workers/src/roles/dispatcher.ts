@@ -2,6 +2,7 @@ import type { Pool } from '@meridian/core/db/client'
 import type { Log } from '@meridian/core/kernel/log'
 import { type Admitted, admitRuns, type Capacity, lookAhead, readCapacity } from '@meridian/core/run/admit'
 import { returnQueued } from '@meridian/core/run/rescue'
+import { tidyRunTables } from '@meridian/core/run/tidy'
 import type { Carrier } from '../carrier.ts'
 import type { Pass } from '../loop.ts'
 
@@ -25,6 +26,8 @@ const slackSeconds = 0.8
 /** Slots that come free within this time are worth waiting for: one walk over the queues then serves them all. */
 const gatherSeconds = 0.15
 const capacityAgeMs = 200
+/** After so many runs their tables are vacuumed. */
+const tidyEvery = 20_000
 /** How soon to look again while something is due that could not be admitted. */
 const overdueMs = 10
 const waitingMs = 250
@@ -42,6 +45,8 @@ export class Dispatcher {
     readAtMs: Number.NEGATIVE_INFINITY,
   }
   #carrying: Promise<void> = Promise.resolve()
+  #sinceTidy = 0
+  #tidying: Promise<void> | null = null
   /** Runs wait for slots, and slots come free one by one: each is worth a look. */
   wantsEachSlot = false
 
@@ -63,6 +68,8 @@ export class Dispatcher {
       // One batch is on its way while the next is admitted, no more: Redis stays shallow.
       await this.#carrying
       this.#carrying = this.#carry(admitted, capacity.executors)
+      this.#sinceTidy += admitted.length
+      if (this.#sinceTidy >= tidyEvery) this.#tidy()
     }
     const gathers = roomMin > 1
     if (admitted.length >= batch) return 'more'
@@ -74,9 +81,19 @@ export class Dispatcher {
     return { sleepMs: Math.min(sleepMs, gathers ? gatherSeconds * 1_000 : waitingMs) }
   }
 
-  /** Waits for the last batch to be on the carrier. */
+  /** Waits for what goes on in the background. */
   async drain(): Promise<void> {
-    await this.#carrying
+    await Promise.all([this.#carrying, this.#tidying])
+  }
+
+  #tidy(): void {
+    const { engine, log } = this.#options
+    this.#tidying ??= tidyRunTables(engine)
+      .catch((error: unknown) => log.debug({ err: error }, 'could not tidy; autovacuum will'))
+      .finally(() => {
+        this.#sinceTidy = 0
+        this.#tidying = null
+      })
   }
 
   async #readCapacity(): Promise<Capacity> {
