@@ -1,7 +1,7 @@
 import { scopes } from '@meridian/core/access/scope'
 import { retryPolicyValue } from '@meridian/core/run/retry-policy'
 import { httpTargetValue } from '@meridian/core/run/target'
-import { scheduleSchema } from '@meridian/core/schedule/schedule'
+import { fullScheduleSchema } from '@meridian/core/schedule/full-schedule'
 import { z } from 'zod'
 
 /** Gives a value schema of core its name in the document. */
@@ -13,7 +13,7 @@ const name = <Schema extends z.ZodType>(
   return schema
 }
 
-export const schedule = name(scheduleSchema, {
+export const schedule = name(fullScheduleSchema, {
   id: 'Schedule',
   description: 'When a job runs.',
   examples: [{ type: 'cron', cron: '25 6 * * *', timezone: 'Europe/London' }],

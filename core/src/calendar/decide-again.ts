@@ -16,7 +16,7 @@ export async function decideAgain(tx: Tx, jobIds: readonly Uuid[], reason: 'cale
     'select from schedules where tenant_id = $1 and job_id = any($2::uuid[]) order by job_id for update',
     [tx.tenantId, jobIds],
   )
-  const takenBack = await takeBackPendingOf(tx, jobIds)
+  const takenBack = await takeBackPendingOf(tx, jobIds, { keepsWaiting: true })
   const unskipped = await runNamed<[Uuid, Date]>(
     tx.client,
     'take_back_skipped',

@@ -6,13 +6,12 @@ import { jobs } from '../db/schema.ts'
 import { append } from '../event/append.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { requireVersion } from '../kernel/version.ts'
-import { takeBackPending } from '../run/take-back.ts'
 import { lockJob } from './internal.ts'
-import { deleteSchedule } from './write-version.ts'
+import { endSchedule } from './write-schedule.ts'
 
 /**
  * Ends a job: its schedule is gone, its external id is free, and no verb finds it any more. Its versions stay, since
- * its runs refer to them; runs that are due already go on. Throws `not-found`, `precondition-failed`.
+ * its runs refer to them; runs that have a slot go on, and what was due without one is skipped. Throws `not-found`, `precondition-failed`.
  */
 export async function deleteJob(
   ctx: Ctx,
@@ -23,8 +22,7 @@ export async function deleteJob(
   await withTx(ctx, async (tx) => {
     const before = await lockJob(tx, id)
     requireVersion('job', before.version, expectedVersion)
-    await takeBackPending(tx, id)
-    await deleteSchedule(tx, id)
+    await endSchedule(tx, id)
     await tx.db
       .update(jobs)
       .set({

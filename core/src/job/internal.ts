@@ -5,9 +5,9 @@ import type { Ctx, Tx } from '../db/context.ts'
 import { jobs, jobVersions, schedules } from '../db/schema.ts'
 import { notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
-import type { Schedule } from '../schedule/schedule.ts'
+import type { FullSchedule } from '../schedule/full-schedule.ts'
 import type { Job, JobDefinition, JobSummary } from './job.ts'
-import { fromStored, type StoredDefinition, seeTarget } from './sealed-target.ts'
+import { fromStored, openOf, type StoredDefinition, seeTarget } from './sealed-target.ts'
 
 /** A job as the database holds it. */
 export interface JobRow {
@@ -25,8 +25,11 @@ export interface JobRow {
   open: StoredDefinition['open']
   sealed: Buffer
   /** The schedule with its anchor; null when it has none. */
-  spec: Schedule | null
+  spec: FullSchedule | null
+  /** The first instant that is not decided, also while it is paused. */
   nextAt: Date | null
+  /** Runs that are left of those its schedule may have; null: no end. */
+  runsLeft: number | null
 }
 
 const statusColumns = {
@@ -42,8 +45,9 @@ const statusColumns = {
   createdAt: jobs.createdAt,
   updatedAt: jobs.updatedAt,
   open: sql<StoredDefinition['open']>`${jobVersions.definition}`,
-  spec: sql<Schedule | null>`${schedules.spec}`,
+  spec: sql<FullSchedule | null>`${schedules.spec}`,
   nextAt: schedules.nextAt,
+  runsLeft: schedules.runsLeft,
 }
 
 const ofVersion = and(
@@ -123,13 +127,14 @@ export async function databaseNowMs(tx: Tx): Promise<number> {
 
 /** The row without its target. */
 export function toSummary(row: Omit<JobRow, 'sealed'>): JobSummary {
-  const { open: stored, spec: _, shadow, ...status } = row
-  const { target: __, ...open } = stored
+  const { open, spec: _, runsLeft: __, nextAt, shadow, ...status } = row
+  const isPaused = status.state === 'paused'
   return {
-    ...open,
+    ...openOf(open),
     ...status,
-    state: status.state === 'paused' ? 'paused' : 'active',
+    state: isPaused ? 'paused' : 'active',
     mode: shadow ? 'shadow' : 'live',
+    nextAt: isPaused ? null : nextAt,
   }
 }
 

@@ -1,19 +1,14 @@
 import { z } from 'zod'
 import { defaultQueue, queueNameValue } from '../flow/queue.ts'
+import { durationValue } from '../kernel/duration.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { lineValue, proseValue } from '../kernel/text.ts'
+import { catchUpRules } from '../run/decide-instants.ts'
+import { overlapRules } from '../run/overlap.ts'
 import { retryPolicyValue } from '../run/retry-policy.ts'
 import { defaultPriority } from '../run/run.ts'
 import { httpTargetValue } from '../run/target.ts'
-import { scheduleSchema } from '../schedule/schedule.ts'
-
-/** How overlap rules are written in `schedules` and `due`. */
-export const overlapCodes = { skip: 0, allow: 1 } as const
-const overlapRules = ['skip', 'allow'] as const satisfies (keyof typeof overlapCodes)[]
-
-/** How catch-up rules are written in `schedules`. */
-export const catchUpCodes = { one: 0 } as const
-const catchUpRules = ['one'] as const satisfies (keyof typeof catchUpCodes)[]
+import { fullScheduleSchema } from '../schedule/full-schedule.ts'
 
 const jobNameValue = lineValue(200)
 export const externalIdValue = lineValue(200)
@@ -28,12 +23,20 @@ const fields = {
   externalId: externalIdValue.nullable().meta({ description: 'Your own id of the job, unique in the project.' }),
   tags: z.array(tagValue).max(20),
   target: httpTargetValue,
-  schedule: scheduleSchema.nullable().meta({ description: 'null: it runs when it is told to.' }),
+  schedule: fullScheduleSchema.nullable().meta({ description: 'null: it runs when it is told to.' }),
   queue: queueNameValue.meta({ description: 'Made when the project has none of that name.' }),
-  overlap: z
-    .enum(overlapRules)
-    .meta({ description: 'What happens to an occurrence while the job still has an open run.' }),
-  catchUp: z.enum(catchUpRules).meta({ description: 'Occurrences that are over a minute late become one run.' }),
+  overlap: z.enum(overlapRules).meta({
+    description:
+      'What happens to an occurrence while the job still has an open run: it is skipped, runs as well, waits behind it (queue-one: one at a time, queue-all: all of them, replace: the newest), or cancels it.',
+  }),
+  catchUp: z.enum(catchUpRules).meta({
+    description:
+      'Occurrences that are over a minute late: the last one runs (one), none does (skip), or the last `catchUpMax` do, oldest first (all).',
+  }),
+  catchUpMax: z.int().min(1).max(1_000).meta({ description: 'Under `catchUp: all`, how many run at most.' }),
+  catchUpWindow: durationValue('PT1M', 'PT8784H')
+    .nullable()
+    .meta({ description: 'Under `catchUp: all`, how late they may be. null: however late.' }),
   retry: retryPolicyValue,
   priority: z.int().min(1).max(5).meta({ description: '1 is served first, 5 last.' }),
 }
@@ -48,6 +51,8 @@ export const jobDefinitionValue = z.strictObject({
   queue: fields.queue.default(defaultQueue),
   overlap: fields.overlap.default('skip'),
   catchUp: fields.catchUp.default('one'),
+  catchUpMax: fields.catchUpMax.default(100),
+  catchUpWindow: fields.catchUpWindow.default(null),
   retry: fields.retry.default(retryPolicyValue.parse({})),
   priority: fields.priority.default(defaultPriority),
 })

@@ -40,11 +40,20 @@ export function toStored({ target, ...open }: JobDefinition): StoredDefinition {
   return { open: json, request: encodeRequest(request, body) }
 }
 
+/** What older definitions do not say yet. */
+const laterFields = { catchUpMax: 100, catchUpWindow: null } satisfies Partial<OpenDefinition>
+
+/** The definition behind its stored form, without its target. */
+export function openOf({ target: _, ...open }: StoredDefinition['open']): OpenDefinition {
+  return { ...laterFields, ...open }
+}
+
 /** The definition behind its stored form. */
 export function fromStored({ open: { target: shape, ...open }, request }: StoredDefinition): JobDefinition {
   const { method, url, headers, body } = decodeRequest(request)
   const text = body?.toString() ?? ''
   return {
+    ...laterFields,
     ...open,
     target: {
       type: shape.type,

@@ -57,7 +57,7 @@ describe('pause and resume', () => {
     await pauseJob(ctx, job.id, null)
     // An interval is anchored, so an anchor of long ago is a pause of long.
     await db.owner.query(
-      `update schedules set spec = spec || '{"anchor": "2020-01-01T00:00:00.000Z"}' where job_id = $1`,
+      `update schedules set spec = spec || '{"anchor": "2020-01-01T00:00:00.000Z"}', next_at = '2020-01-01T01:00:00Z' where job_id = $1`,
       [job.id],
     )
     const resumed = await resumeJob(ctx, job.id)
@@ -113,9 +113,10 @@ describe('pause and resume', () => {
       sampleJob({ schedule: { type: 'at', at: new Date(Date.now() + 60_000).toISOString() } }),
     )
     await pauseJob(ctx, job.id, null)
-    await db.owner.query(`update schedules set spec = spec || '{"at": "2020-01-01T00:00:00Z"}' where job_id = $1`, [
-      job.id,
-    ])
+    await db.owner.query(
+      `update schedules set spec = spec || '{"at": "2020-01-01T00:00:00Z"}', next_at = '2020-01-01T00:00:00Z' where job_id = $1`,
+      [job.id],
+    )
     expect(await resumeJob(ctx, job.id)).toMatchObject({ state: 'active', nextAt: null })
   })
 

@@ -6,12 +6,12 @@ import { jobs, schedules } from '../db/schema.ts'
 import { append } from '../event/append.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { takeBackPending } from '../run/take-back.ts'
-import { databaseNowMs, lockJob, readJob, toJob } from './internal.ts'
+import { databaseNowMs, type JobRow, lockJob, readJob, toJob } from './internal.ts'
 import type { Job } from './job.ts'
-import { firstInstant } from './write-version.ts'
+import { earlier, firstInstant, leaveRest } from './write-schedule.ts'
 
 /**
- * Stops a job's schedule; runs that are due already go on, and it can be run by hand. Pausing a paused job changes
+ * Stops a job's schedule; runs that have a slot go on, and it can be run by hand. Pausing a paused job changes
  * nothing, not even the reason. Throws `not-found`.
  */
 export async function pauseJob(ctx: Ctx, id: Uuid, reason: string | null): Promise<Job> {
@@ -19,14 +19,14 @@ export async function pauseJob(ctx: Ctx, id: Uuid, reason: string | null): Promi
   const row = await withTx(ctx, async (tx) => {
     const before = await lockJob(tx, id)
     if (before.state === 'paused') return before
-    await takeBackPending(tx, id)
+    const nextAt = earlier(await takeBackPending(tx, id), before.nextAt)
     await setState(tx, id, {
       state: 'paused',
       pausedAt: sql`now()`,
       pausedBy: actorText(tx.actor),
       pauseReason: reason,
     })
-    await setSchedule(tx, id, { paused: true, nextAt: null })
+    await setSchedule(tx, id, { paused: true, nextAt })
     await append(tx, { type: 'job.paused', subject: id, jobId: id, data: { name: before.open.name, reason } })
     await audit(tx, 'job.pause', { subject: id, data: { reason } })
     return readJob(tx, id)
@@ -35,7 +35,8 @@ export async function pauseJob(ctx: Ctx, id: Uuid, reason: string | null): Promi
 }
 
 /**
- * Lets a job's schedule go on, at its first instant from now: what it missed while it was paused is not made up for.
+ * Lets a job's schedule go on, at its first instant from now: what it missed while it was paused is not made up for,
+ * and told as skipped.
  * Resuming one that is not paused changes nothing. Throws `not-found`.
  */
 export async function resumeJob(ctx: Ctx, id: Uuid): Promise<Job> {
@@ -44,13 +45,20 @@ export async function resumeJob(ctx: Ctx, id: Uuid): Promise<Job> {
     const before = await lockJob(tx, id)
     if (before.state === 'active') return before
     await setState(tx, id, { state: 'active', pausedAt: null, pausedBy: null, pauseReason: null })
-    const nextAt = before.spec === null ? null : firstInstant(before.spec, await databaseNowMs(tx))
-    await setSchedule(tx, id, { paused: false, nextAt })
+    const now = new Date(await databaseNowMs(tx))
+    await leaveRest(tx, id, now, 'paused')
+    await setSchedule(tx, id, { paused: false, nextAt: goesOnAt(before, now) })
     await append(tx, { type: 'job.resumed', subject: id, jobId: id, data: { name: before.open.name } })
     await audit(tx, 'job.resume', { subject: id })
     return readJob(tx, id)
   })
   return toJob(ctx, row)
+}
+
+/** Its first instant from now on that is not decided yet; null when it is over. */
+function goesOnAt({ id, spec, nextAt, runsLeft }: JobRow, now: Date): Date | null {
+  if (spec === null || runsLeft === 0) return null
+  return nextAt !== null && nextAt > now ? nextAt : firstInstant(spec, id, now.getTime())
 }
 
 type StateChange = Parameters<ReturnType<typeof updateOf>['set']>[0]

@@ -7,7 +7,7 @@ import type { Uuid } from '../kernel/ids.ts'
 import { decodeVersion, encodeVersion, type Page, type PageRequest } from '../kernel/page.ts'
 import { readJob } from './internal.ts'
 import type { JobVersion, JobVersionSummary } from './job.ts'
-import { type StoredDefinition, seeTarget } from './sealed-target.ts'
+import { openOf, type StoredDefinition, seeTarget } from './sealed-target.ts'
 
 const versionColumns = {
   version: jobVersions.version,
@@ -20,8 +20,7 @@ const versionColumns = {
 type VersionRow = Omit<JobVersionSummary, 'definition'> & { open: StoredDefinition['open'] }
 
 function toVersion({ open, ...row }: VersionRow): JobVersionSummary {
-  const { target: _, ...definition } = open
-  return { ...row, definition }
+  return { ...row, definition: openOf(open) }
 }
 
 /** All versions of a job, newest first, without their targets. Throws `not-found`. */

@@ -16,13 +16,39 @@ export interface Occurrence {
   /** Why it was skipped or missed. */
   reason: string | null
   runId: Uuid | null
+  /** When it runs, or would have. */
+  effectiveAt: Date
+  /** The last of several instants that came to the same; its own when it stands for itself. */
+  untilAt: Date
+  /** How many there are. */
+  count: number
   caughtUp: boolean
+  /** A person moved it. */
+  moved: boolean
+  note: string | null
+  /** Who skipped it, moved it or wrote the note, as the audit trail writes actors. */
+  editedBy: string | null
   /** Version of the time zone database it was computed with. */
   tzVersion: string
   decidedAt: Date | null
 }
 
-type OccurrenceRow = [Date, number, Occurrence['outcome'], string | null, Uuid | null, boolean, string, Date | null]
+type OccurrenceRow = [
+  nominalAt: Date,
+  jobVersion: number,
+  outcome: Occurrence['outcome'],
+  reason: string | null,
+  runId: Uuid | null,
+  caughtUp: boolean,
+  tzVersion: string,
+  decidedAt: Date | null,
+  effectiveAt: Date,
+  untilAt: Date,
+  count: number,
+  moved: boolean,
+  note: string | null,
+  editedBy: string | null,
+]
 
 /**
  * The ledger of a job between two instants (from inclusive, to exclusive), oldest first. The cursor is the last
@@ -46,23 +72,16 @@ export const listOccurrences = (
     const rows = await runNamed<OccurrenceRow>(
       tx.client,
       'list_occurrences',
-      `select nominal_at, job_version, outcome, reason, run_id, caught_up, tz_version, decided_at from occurrences
-       where tenant_id = $1 and job_id = $2 and nominal_at >= $3 and nominal_at < $4 and nominal_at > $5 order by nominal_at limit $6`,
+      // Rows do not overlap, so of those that began earlier only the last can reach into the range.
+      `select * from (
+         (select ${columns} from occurrences where tenant_id = $1 and job_id = $2 and nominal_at < $3 order by nominal_at desc limit 1)
+         union all
+         (select ${columns} from occurrences where tenant_id = $1 and job_id = $2 and nominal_at >= $3 and nominal_at < $4
+           and nominal_at > $5 order by nominal_at limit $6)) o
+       where coalesce(until_at, nominal_at) >= $3 and nominal_at > $5 order by nominal_at limit $6`,
       [tx.tenantId, jobId, range.from, range.to, decodeInstant(page.cursor), page.limit + 1],
     )
-    const items = rows.slice(0, page.limit).map(
-      ([nominalAt, jobVersion, outcome, reason, runId, caughtUp, tzVersion, decidedAt]): Occurrence => ({
-        jobId,
-        nominalAt,
-        jobVersion,
-        outcome,
-        reason,
-        runId,
-        caughtUp,
-        tzVersion,
-        decidedAt,
-      }),
-    )
+    const items = rows.slice(0, page.limit).map((row) => toOccurrence(jobId, row))
     const last = items.at(-1)
     return {
       items,
@@ -70,6 +89,18 @@ export const listOccurrences = (
         rows.length > page.limit && last ? Buffer.from(String(last.nominalAt.getTime())).toString('base64url') : null,
     }
   })
+}
+
+const columns = `nominal_at, job_version, outcome, reason, run_id, caught_up, tz_version, decided_at, coalesce(effective_at, nominal_at),
+  coalesce(until_at, nominal_at) as until_at, count, moved, note, edited_by`
+
+function toOccurrence(jobId: Uuid, row: OccurrenceRow): Occurrence {
+  const [nominalAt, jobVersion, outcome, reason, runId, caughtUp, tzVersion, decidedAt, effectiveAt, untilAt] = row
+  const [count, moved, note, editedBy] = row.slice(10) as [number, boolean, string | null, string | null]
+  return {
+    ...{ jobId, nominalAt, jobVersion, outcome, reason, runId, caughtUp, tzVersion, decidedAt, effectiveAt, untilAt },
+    ...{ count, moved, note, editedBy },
+  }
 }
 
 // Nominal instants are whole milliseconds, so this cursor loses nothing.

@@ -2,8 +2,6 @@ import { requireScope } from '../access/scope.ts'
 import { runNamed } from '../db/client.ts'
 import { type Ctx, withRead } from '../db/context.ts'
 import type { Uuid } from '../kernel/ids.ts'
-import { compileSchedule } from '../schedule/occurrences.ts'
-import type { Schedule } from '../schedule/schedule.ts'
 import { type RunStatus, stateCodes, statusOf } from './run.ts'
 
 /** How runs ended in a slice of time: from inclusive, to exclusive. */
@@ -114,54 +112,5 @@ export const successRates = (
       [tx.tenantId, jobIds, since],
     )
     return new Map(rows.map(([jobId, succeeded, failed]) => [jobId, { succeeded, failed }]))
-  })
-}
-
-/** An instant at which a job will run. */
-export interface Upcoming {
-  jobId: Uuid
-  jobName: string
-  nominalAt: Date
-  effectiveAt: Date
-}
-
-/** Schedules looked at, and instants of one schedule: what bounds a picture of the future. */
-const schedulesMax = 500
-const instantsMax = 2_000
-
-/**
- * What the project's schedules will do from now on up to `until`, in order, at most `limit` instants. Computed from the
- * schedules, not read: they are known.
- */
-export const upcoming = (ctx: Ctx, options: { until: Date; limit: number }): Promise<Upcoming[]> => {
-  requireScope(ctx, 'jobs:read')
-  return withRead(ctx, async (tx) => {
-    const rows = await runNamed<[Uuid, string, Schedule, Date]>(
-      tx.client,
-      'upcoming',
-      `select s.job_id, j.name, s.spec, coalesce(
-         (select min(o.nominal_at) from occurrences o where o.tenant_id = s.tenant_id and o.job_id = s.job_id and o.outcome = 'pending'
-           and o.nominal_at >= now() - interval '1 hour'), s.next_at)
-       from schedules s join jobs j on j.tenant_id = s.tenant_id and j.id = s.job_id
-       where s.tenant_id = $1 and s.project_id = $2 and not s.paused and not s.shadow and s.next_at is not null and s.next_at <= $3
-       order by s.next_at limit $4`,
-      [tx.tenantId, tx.projectId, options.until, schedulesMax],
-    )
-    const untilMs = options.until.getTime()
-    const all: Upcoming[] = []
-    for (const [jobId, jobName, spec, nextAt] of rows) {
-      const schedule = compileSchedule(spec)
-      let instant: number | undefined = nextAt.getTime()
-      for (
-        let count = 0;
-        instant !== undefined && instant <= untilMs && count < Math.min(instantsMax, options.limit);
-        count++
-      ) {
-        const at = new Date(instant)
-        all.push({ jobId, jobName, nominalAt: at, effectiveAt: at })
-        instant = schedule.next(instant)?.at
-      }
-    }
-    return all.sort((a, b) => a.nominalAt.getTime() - b.nominalAt.getTime()).slice(0, options.limit)
   })
 }

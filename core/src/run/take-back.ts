@@ -1,36 +1,79 @@
-import { runNamed } from '../db/client.ts'
+import { arrayLiteral, runNamed } from '../db/client.ts'
 import type { Tx } from '../db/context.ts'
 import type { Uuid } from '../kernel/ids.ts'
 
-/**
- * Takes back what a schedule has written ahead and nobody has decided yet: pending occurrences and their runs that
- * were not admitted, and what was only noted in shadow. For pausing, editing and deleting a job, in that verb's
- * transaction. Returns the earliest instant taken back, where the schedule has to go on if it goes on.
- */
-export const takeBackPending = async (tx: Tx, jobId: Uuid): Promise<Date | null> =>
-  (await takeBackPendingOf(tx, [jobId])).get(jobId) ?? null
+export interface TakeBackOptions {
+  /** Only what is nominally due after this instant: what came before goes on. */
+  after?: Date | undefined
+  /** Those that wait behind a run of their job stay as well: they were due. */
+  keepsWaiting?: boolean
+}
 
-/** The same for many jobs of the tenant: the earliest instant of each that had any. */
-export async function takeBackPendingOf(tx: Tx, jobIds: readonly Uuid[]): Promise<Map<Uuid, Date>> {
+/**
+ * Takes back what schedules have written ahead and nobody has decided yet: pending occurrences and their runs that
+ * were not admitted, what was only noted in shadow, and the end that a schedule came to by them. What a person moved stays, unless the schedule stops.
+ * For verbs that change what a schedule does, in their transaction. Returns the earliest instant taken back of each
+ * job, where its schedule has to go on if it goes on.
+ */
+export async function takeBackPendingOf(
+  tx: Tx,
+  jobIds: readonly Uuid[],
+  { after, keepsWaiting = false }: TakeBackOptions = {},
+): Promise<Map<Uuid, Date>> {
   const rows = await runNamed<[Uuid, Date]>(
     tx.client,
     'take_back_pending',
     `with d as (
-       delete from due d where d.tenant_id = $1 and d.job_id = any($2::uuid[]) and d.nominal_at is not null and d.attempt = 0 and exists (
-         select from occurrences o where o.tenant_id = $1 and o.job_id = d.job_id and o.nominal_at = d.nominal_at and o.outcome = 'pending' offset 0)
-       returning d.id, d.project_id, d.keep_week, d.job_id, d.nominal_at),
+       delete from due d where d.tenant_id = $1 and d.job_id = any($2::uuid[]) and d.nominal_at is not null and d.attempt = 0
+         and ($3::timestamptz is null or d.nominal_at > $3) and (d.pool > 0 or not $4)
+         and exists (select from occurrences o where o.tenant_id = $1 and o.job_id = d.job_id and o.nominal_at = d.nominal_at
+           and o.outcome = 'pending' offset 0)
+       returning d.id, d.job_id, d.project_id, d.keep_week, d.nominal_at),
      i as (
        delete from inputs i using d
        where i.tenant_id = $1 and i.project_id = d.project_id and i.keep_week = d.keep_week and i.id = d.id),
      o as (
        delete from occurrences o using d
        where o.tenant_id = $1 and o.job_id = d.job_id and o.nominal_at = d.nominal_at and o.outcome = 'pending'),
+     x as (
+       delete from occurrences o where o.tenant_id = $1 and o.job_id = any($2::uuid[]) and o.nominal_at > now()
+         and o.outcome = 'skipped' and o.reason in ('max-runs', 'shadow')
+       returning o.job_id, o.nominal_at),
      s as (
-       delete from occurrences o where o.tenant_id = $1 and o.job_id = any($2::uuid[]) and o.outcome = 'skipped' and o.reason = 'shadow'
-         and o.nominal_at > clock_timestamp()
-       returning o.job_id, o.nominal_at)
-     select job_id, min(nominal_at) from (select job_id, nominal_at from d union all select job_id, nominal_at from s) x group by job_id`,
-    [tx.tenantId, jobIds],
+       update schedules s set runs_left = s.runs_left + n.count
+       from (select job_id, count(*)::int from d group by job_id) n
+       where s.tenant_id = $1 and s.job_id = n.job_id and s.runs_left is not null)
+     select job_id, min(nominal_at) from (select job_id, nominal_at from d union all select * from x) t group by job_id`,
+    [tx.tenantId, arrayLiteral(jobIds), after ?? null, keepsWaiting],
   )
   return new Map(rows)
+}
+
+/** The same of one job; null when there was nothing to take back. */
+export const takeBackPending = async (tx: Tx, jobId: Uuid, options?: TakeBackOptions): Promise<Date | null> =>
+  (await takeBackPendingOf(tx, [jobId], options)).get(jobId) ?? null
+
+/**
+ * What was due when a job stopped for good, and had no slot yet, is skipped; what was to come after that is gone from
+ * the ledger.
+ */
+export async function settlePending(tx: Tx, jobId: Uuid, reason: 'removed'): Promise<void> {
+  await runNamed(
+    tx.client,
+    'settle_pending',
+    `with d as (
+       delete from due d where d.tenant_id = $1 and d.job_id = $2 and d.nominal_at is not null and d.attempt = 0 and exists (
+         select from occurrences o where o.tenant_id = $1 and o.job_id = $2 and o.nominal_at = d.nominal_at and o.outcome = 'pending' offset 0)
+       returning d.id, d.project_id, d.keep_week, d.nominal_at),
+     i as (
+       delete from inputs i using d
+       where i.tenant_id = $1 and i.project_id = d.project_id and i.keep_week = d.keep_week and i.id = d.id),
+     u as (
+       update occurrences o set outcome = 'skipped', reason = $3, run_id = null, decided_at = clock_timestamp()
+       where o.tenant_id = $1 and o.job_id = $2 and o.nominal_at <= now() and o.outcome = 'pending'
+         and (o.run_id is null or exists (select from d where d.nominal_at = o.nominal_at)))
+     delete from occurrences o where o.tenant_id = $1 and o.job_id = $2 and o.nominal_at > now()
+       and (o.run_id is null or o.outcome = 'pending' and exists (select from d where d.nominal_at = o.nominal_at))`,
+    [tx.tenantId, jobId, reason],
+  )
 }

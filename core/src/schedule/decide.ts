@@ -43,6 +43,12 @@ export interface Decider {
 
 export type Place = Pick<Decision, 'effectiveMs' | 'skipped'> & { readonly note?: string }
 
+/** How long before its nominal instant an occurrence of such a schedule may start. */
+export function leadMsOf({ onlyOn = [], notOn = [], roll }: FullSchedule): number {
+  const goesBack = onlyOn.length + notOn.length > 0 && (roll === 'previous' || roll === 'modified-following')
+  return goesBack ? (backwardDaysMax + 2) * dayMs : 0
+}
+
 /**
  * Decides what becomes of the instants of a schedule, in this order: calendars and roll, jitter or window, blackouts.
  * Throws `RangeError` for a calendar that is not given.
@@ -63,9 +69,8 @@ export function makeDecider(
   const delay = delayOf(schedule, seed, next)
   const place = (hit: Hit): Place =>
     cover ? placeInCalendar({ zone, next, cover, roll }, hit) : { effectiveMs: hit.at }
-  const goesBack = cover !== undefined && (roll === 'previous' || roll === 'modified-following')
   return {
-    leadMs: goesBack ? (backwardDaysMax + 2) * dayMs : 0,
+    leadMs: leadMsOf(schedule),
     place,
     decide(hit) {
       const notes: string[] = []

@@ -81,7 +81,7 @@ describe('taking back what was written ahead', () => {
     expect(await stage.admit({ aheadMs: 5_000 })).toHaveLength(1)
   })
 
-  it('a delete takes it back; what was admitted goes on', async () => {
+  it('a delete skips what was due, and takes back what was to come; what was admitted goes on', async () => {
     const admitted = await jobNow()
     await write()
     const [run] = await stage.admit({ aheadMs: 5_000 })
@@ -90,8 +90,8 @@ describe('taking back what was written ahead', () => {
     for (const { id } of [admitted, waiting]) await deleteJob(stage.ctx, id)
     expect(await stage.admit({ aheadMs: 5_000 })).toEqual([])
     expect(await stage.whereIs(run?.[2] ?? '')).toEqual(['queued'])
-    const left = await stage.db.owner.query('select job_id, outcome from occurrences')
-    expect(left.rows).toEqual([{ job_id: admitted.id, outcome: 'run' }])
+    expect(await ledger(admitted.id)).toMatchObject([{ outcome: 'run' }])
+    expect(await ledger(waiting.id)).toMatchObject([{ outcome: 'skipped', reason: 'removed', runId: null }])
   })
 
   it('cancelling a run that was written ahead skips its occurrence, and it is not written again', async () => {
