@@ -94,11 +94,15 @@ async function startScheduler(means: Means): Promise<Running> {
   )
 }
 
-async function startDispatcher({ engine, redis, config, log, metrics }: Means): Promise<Running> {
+async function startDispatcher({ engine, redis, publisher, config, log, metrics }: Means): Promise<Running> {
   const poolId = config.POOL
   const aheadMs = 25
   const carrier = createCarrier(redis, poolId, (error) => log.debug({ err: error }, 'the carrier is away'))
-  const dispatcher = new Dispatcher({ engine, poolId, carrier, log, aheadMs, pollMs })
+  const interrupt = (runId: string, fence: number): void => {
+    // Best effort: its lease is gone, which its next heartbeat finds.
+    if (publisher.status === 'ready') publisher.publish(cancelChannel(poolId), `${runId} ${fence}`).catch(() => undefined)
+  }
+  const dispatcher = new Dispatcher({ engine, poolId, carrier, log, aheadMs, pollMs, interrupt })
   const loop = startLoop({ name: 'dispatcher', idleMs: pollMs, log, runOnce: () => dispatcher.runOnce() })
   const subscriber = createSubscriber(redis, log)
   subscriber.on('message', (_channel: string, message: string) => {

@@ -19,14 +19,17 @@ export interface AdmitOptions {
   queuedSeconds: number
   /** With fewer slots free nothing is admitted: more will be in a moment. */
   roomMin?: number
+  /** Told of each run that was cancelled for a newer one while an executor has it. */
+  onStopped?: ((run: { id: Uuid; fence: number }) => void) | undefined
 }
 
 /**
  * Gives slots to runs that are due, in one transaction; several dispatchers may call it at once, one of them works.
  * The runs come in order of their due instants.
  */
-export const admitRuns = (pool: Pool, options: AdmitOptions): Promise<Admitted[]> =>
-  runNamed<Admitted>(pool, 'admit_runs', 'select * from admit_runs($1::smallint, $2, $3, $4, $5, $6)', [
+export async function admitRuns(pool: Pool, options: AdmitOptions): Promise<Admitted[]> {
+  const text = 'select * from admit_runs($1::smallint, $2, $3, $4, $5, $6)'
+  const rows = await runNamed<Admitted | [Uuid, Uuid, Uuid, number, null, null]>(pool, 'admit_runs', text, [
     options.pool,
     options.batch,
     options.capacity,
@@ -34,6 +37,13 @@ export const admitRuns = (pool: Pool, options: AdmitOptions): Promise<Admitted[]
     options.queuedSeconds,
     options.roomMin ?? 1,
   ])
+  const isAdmitted = (row: (typeof rows)[number]): row is Admitted => row[5] !== null
+  const first = rows.findIndex(isAdmitted)
+  // What was stopped comes first, and mostly nothing was.
+  const stopped = first === -1 ? rows : rows.slice(0, first)
+  for (const [, , id, fence] of stopped) options.onStopped?.({ id, fence })
+  return first === -1 ? [] : rows.slice(first).filter(isAdmitted)
+}
 
 /** What a dispatcher needs to know to sleep well. */
 export interface Outlook {
@@ -41,7 +51,7 @@ export interface Outlook {
   nowMs: number
   /** The due instant of the next run that is not ready yet, or null. */
   nextDueMs: number | null
-  /** Whether runs wait for a slot. */
+  /** Whether runs wait for a slot, or for an earlier run of their job. */
   waiting: boolean
 }
 
@@ -52,7 +62,7 @@ export async function lookAhead(pool: Pool, poolId: number): Promise<Outlook> {
     'look_ahead',
     `select extract(epoch from clock_timestamp())::float8 * 1000,
       (select round(extract(epoch from due_at)::float8 * 1000) from due where pool = $1 order by due_at limit 1),
-      exists (select from ready where pool = $1)`,
+      exists (select from ready where pool = $1) or exists (select from due where pool = -$1::smallint and pool < 0)`,
     [poolId],
   )
   const [nowMs, nextDueMs, waiting] = rows[0] ?? [0, null, false]

@@ -122,13 +122,13 @@ export type BulkChanges = {
      */
     queue?: string;
     /**
-     * What happens to an occurrence while the job still has an open run.
+     * What happens to an occurrence while the job still has an open run: it is skipped, runs as well, waits behind it (queue-one: one at a time, queue-all: all of them, replace: the newest), or cancels it.
      */
-    overlap?: 'skip' | 'allow';
+    overlap?: 'skip' | 'allow' | 'queue-one' | 'queue-all' | 'cancel-running' | 'replace';
     /**
-     * Occurrences that are over a minute late become one run.
+     * Occurrences that are over a minute late: the last one runs (one), none does (skip), or the last `catchUpMax` do, oldest first (all).
      */
-    catchUp?: 'one';
+    catchUp?: 'one' | 'skip' | 'all';
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
@@ -668,13 +668,21 @@ export type Job = {
      */
     queue: string;
     /**
-     * What happens to an occurrence while the job still has an open run.
+     * What happens to an occurrence while the job still has an open run: it is skipped, runs as well, waits behind it (queue-one: one at a time, queue-all: all of them, replace: the newest), or cancels it.
      */
-    overlap: 'skip' | 'allow';
+    overlap: 'skip' | 'allow' | 'queue-one' | 'queue-all' | 'cancel-running' | 'replace';
     /**
-     * Occurrences that are over a minute late become one run.
+     * Occurrences that are over a minute late: the last one runs (one), none does (skip), or the last `catchUpMax` do, oldest first (all).
      */
-    catchUp: 'one';
+    catchUp: 'one' | 'skip' | 'all';
+    /**
+     * Under `catchUp: all`, how many run at most.
+     */
+    catchUpMax: number;
+    /**
+     * Under `catchUp: all`, how late they may be. null: however late.
+     */
+    catchUpWindow: string | null;
     retry: RetryPolicy;
     /**
      * 1 is served first, 5 last.
@@ -708,13 +716,21 @@ export type JobChanges = {
      */
     queue?: string;
     /**
-     * What happens to an occurrence while the job still has an open run.
+     * What happens to an occurrence while the job still has an open run: it is skipped, runs as well, waits behind it (queue-one: one at a time, queue-all: all of them, replace: the newest), or cancels it.
      */
-    overlap?: 'skip' | 'allow';
+    overlap?: 'skip' | 'allow' | 'queue-one' | 'queue-all' | 'cancel-running' | 'replace';
     /**
-     * Occurrences that are over a minute late become one run.
+     * Occurrences that are over a minute late: the last one runs (one), none does (skip), or the last `catchUpMax` do, oldest first (all).
      */
-    catchUp?: 'one';
+    catchUp?: 'one' | 'skip' | 'all';
+    /**
+     * Under `catchUp: all`, how many run at most.
+     */
+    catchUpMax?: number;
+    /**
+     * Under `catchUp: all`, how late they may be. null: however late.
+     */
+    catchUpWindow?: string | null;
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
@@ -835,13 +851,21 @@ export type JobSummary = {
      */
     queue: string;
     /**
-     * What happens to an occurrence while the job still has an open run.
+     * What happens to an occurrence while the job still has an open run: it is skipped, runs as well, waits behind it (queue-one: one at a time, queue-all: all of them, replace: the newest), or cancels it.
      */
-    overlap: 'skip' | 'allow';
+    overlap: 'skip' | 'allow' | 'queue-one' | 'queue-all' | 'cancel-running' | 'replace';
     /**
-     * Occurrences that are over a minute late become one run.
+     * Occurrences that are over a minute late: the last one runs (one), none does (skip), or the last `catchUpMax` do, oldest first (all).
      */
-    catchUp: 'one';
+    catchUp: 'one' | 'skip' | 'all';
+    /**
+     * Under `catchUp: all`, how many run at most.
+     */
+    catchUpMax: number;
+    /**
+     * Under `catchUp: all`, how late they may be. null: however late.
+     */
+    catchUpWindow: string | null;
     retry: RetryPolicy;
     /**
      * 1 is served first, 5 last.
@@ -870,13 +894,21 @@ export type JobUpsert = {
      */
     queue?: string;
     /**
-     * What happens to an occurrence while the job still has an open run.
+     * What happens to an occurrence while the job still has an open run: it is skipped, runs as well, waits behind it (queue-one: one at a time, queue-all: all of them, replace: the newest), or cancels it.
      */
-    overlap?: 'skip' | 'allow';
+    overlap?: 'skip' | 'allow' | 'queue-one' | 'queue-all' | 'cancel-running' | 'replace';
     /**
-     * Occurrences that are over a minute late become one run.
+     * Occurrences that are over a minute late: the last one runs (one), none does (skip), or the last `catchUpMax` do, oldest first (all).
      */
-    catchUp?: 'one';
+    catchUp?: 'one' | 'skip' | 'all';
+    /**
+     * Under `catchUp: all`, how many run at most.
+     */
+    catchUpMax?: number;
+    /**
+     * Under `catchUp: all`, how late they may be. null: however late.
+     */
+    catchUpWindow?: string | null;
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
@@ -920,13 +952,21 @@ export type JobVersionDefinition = {
      */
     queue: string;
     /**
-     * What happens to an occurrence while the job still has an open run.
+     * What happens to an occurrence while the job still has an open run: it is skipped, runs as well, waits behind it (queue-one: one at a time, queue-all: all of them, replace: the newest), or cancels it.
      */
-    overlap: 'skip' | 'allow';
+    overlap: 'skip' | 'allow' | 'queue-one' | 'queue-all' | 'cancel-running' | 'replace';
     /**
-     * Occurrences that are over a minute late become one run.
+     * Occurrences that are over a minute late: the last one runs (one), none does (skip), or the last `catchUpMax` do, oldest first (all).
      */
-    catchUp: 'one';
+    catchUp: 'one' | 'skip' | 'all';
+    /**
+     * Under `catchUp: all`, how many run at most.
+     */
+    catchUpMax: number;
+    /**
+     * Under `catchUp: all`, how late they may be. null: however late.
+     */
+    catchUpWindow: string | null;
     retry: RetryPolicy;
     /**
      * 1 is served first, 5 last.
@@ -1179,13 +1219,21 @@ export type NewJob = {
      */
     queue?: string;
     /**
-     * What happens to an occurrence while the job still has an open run.
+     * What happens to an occurrence while the job still has an open run: it is skipped, runs as well, waits behind it (queue-one: one at a time, queue-all: all of them, replace: the newest), or cancels it.
      */
-    overlap?: 'skip' | 'allow';
+    overlap?: 'skip' | 'allow' | 'queue-one' | 'queue-all' | 'cancel-running' | 'replace';
     /**
-     * Occurrences that are over a minute late become one run.
+     * Occurrences that are over a minute late: the last one runs (one), none does (skip), or the last `catchUpMax` do, oldest first (all).
      */
-    catchUp?: 'one';
+    catchUp?: 'one' | 'skip' | 'all';
+    /**
+     * Under `catchUp: all`, how many run at most.
+     */
+    catchUpMax?: number;
+    /**
+     * Under `catchUp: all`, how late they may be. null: however late.
+     */
+    catchUpWindow?: string | null;
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
@@ -1251,6 +1299,18 @@ export type NewSession = {
 
 export type Occurrence = {
     nominalAt: string;
+    /**
+     * When it runs: calendars, jitter, a window, a blackout or a person may have moved it.
+     */
+    effectiveAt: string;
+    /**
+     * The last of several instants that came to the same and share an entry; else `nominalAt`.
+     */
+    untilAt: string;
+    /**
+     * How many instants share the entry.
+     */
+    count: number;
     outcome: 'pending' | 'run' | 'skipped' | 'missed';
     /**
      * Why it was skipped or missed, as a machine code.
@@ -1258,6 +1318,15 @@ export type Occurrence = {
     reason: string | null;
     runId: string | null;
     isCaughtUp: boolean;
+    /**
+     * A person moved it.
+     */
+    isMoved: boolean;
+    note: string | null;
+    /**
+     * Who moved it, skipped it or wrote the note.
+     */
+    editedBy: string | null;
     jobVersion: number;
     /**
      * Version of the time zone data it was computed with.
@@ -1416,7 +1485,11 @@ export type PreviewedOccurrence = {
     local: string;
     offset: string;
     /**
+<<<<<<< HEAD
      * What a clock change, calendar, jitter or blackout did to it.
+=======
+     * What a clock change, calendar, jitter or window did to it.
+>>>>>>> 2245b03 (Let overlap rules queue, replace and cancel, and show the ledger whole)
      */
     notes: Array<string>;
 };
@@ -1756,6 +1829,30 @@ export type Schedule = {
      * Nothing runs after it; what is due at this very instant does
      */
     endAt?: string;
+    /**
+     * Each occurrence starts up to so much later, never after the next one
+     */
+    jitter?: string;
+    /**
+     * All occurrences start later by the same part of this, its own for each job
+     */
+    window?: string;
+    /**
+     * Names of calendars, all of which have to hold the moment
+     */
+    onlyOn?: Array<string>;
+    /**
+     * Names of calendars, none of which may hold the moment
+     */
+    notOn?: Array<string>;
+    /**
+     * What becomes of an occurrence outside the calendars (default: skip)
+     */
+    roll?: 'skip' | 'next' | 'previous' | 'modified-following';
+    /**
+     * It ends after so many runs
+     */
+    maxRuns?: number;
 } | {
     type: 'every';
     /**
@@ -1786,6 +1883,30 @@ export type Schedule = {
      * Nothing runs after it; what is due at this very instant does
      */
     endAt?: string;
+    /**
+     * Each occurrence starts up to so much later, never after the next one
+     */
+    jitter?: string;
+    /**
+     * All occurrences start later by the same part of this, its own for each job
+     */
+    window?: string;
+    /**
+     * Names of calendars, all of which have to hold the moment
+     */
+    onlyOn?: Array<string>;
+    /**
+     * Names of calendars, none of which may hold the moment
+     */
+    notOn?: Array<string>;
+    /**
+     * What becomes of an occurrence outside the calendars (default: skip)
+     */
+    roll?: 'skip' | 'next' | 'previous' | 'modified-following';
+    /**
+     * It ends after so many runs
+     */
+    maxRuns?: number;
 } | {
     type: 'rrule';
     /**
@@ -1824,6 +1945,30 @@ export type Schedule = {
      * Nothing runs after it; what is due at this very instant does
      */
     endAt?: string;
+    /**
+     * Each occurrence starts up to so much later, never after the next one
+     */
+    jitter?: string;
+    /**
+     * All occurrences start later by the same part of this, its own for each job
+     */
+    window?: string;
+    /**
+     * Names of calendars, all of which have to hold the moment
+     */
+    onlyOn?: Array<string>;
+    /**
+     * Names of calendars, none of which may hold the moment
+     */
+    notOn?: Array<string>;
+    /**
+     * What becomes of an occurrence outside the calendars (default: skip)
+     */
+    roll?: 'skip' | 'next' | 'previous' | 'modified-following';
+    /**
+     * It ends after so many runs
+     */
+    maxRuns?: number;
 } | {
     type: 'at';
     /**
@@ -1834,6 +1979,26 @@ export type Schedule = {
      * IANA time zone name
      */
     timezone?: string;
+    /**
+     * Each occurrence starts up to so much later, never after the next one
+     */
+    jitter?: string;
+    /**
+     * All occurrences start later by the same part of this, its own for each job
+     */
+    window?: string;
+    /**
+     * Names of calendars, all of which have to hold the moment
+     */
+    onlyOn?: Array<string>;
+    /**
+     * Names of calendars, none of which may hold the moment
+     */
+    notOn?: Array<string>;
+    /**
+     * What becomes of an occurrence outside the calendars (default: skip)
+     */
+    roll?: 'skip' | 'next' | 'previous' | 'modified-following';
 };
 
 export type SchedulePreview = {

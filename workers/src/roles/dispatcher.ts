@@ -13,6 +13,8 @@ export interface DispatcherOptions {
   log: Log
   /** How long before its due instant a run is admitted: it covers the tail of the path to an executor's timer. */
   aheadMs: number
+  /** Tells whoever performs a run that it was cancelled for a newer one. */
+  interrupt(runId: string, fence: number): void
   /** The longest sleep: what makes a lost wake-up harmless. */
   pollMs: number
 }
@@ -56,14 +58,22 @@ export class Dispatcher {
 
   /** One look: admit, carry, say when to look next. */
   async runOnce(): Promise<Pass> {
-    const { engine, poolId, carrier, aheadMs, pollMs } = this.#options
+    const { engine, poolId, carrier, aheadMs, pollMs, interrupt } = this.#options
     const capacity = await this.#readCapacity()
     // Without an executor or a carrier nothing is admitted: the backlog waits where it is safe.
     if (capacity.slots === 0 || !carrier.isReady()) return { sleepMs: Math.min(pollMs, 200) }
     const limit = Math.round(capacity.slots + slackSeconds * capacity.finishedPerSecond)
     const batch = Math.max(1, Math.min(batchMax, Math.ceil(limit / 2)))
     const roomMin = Math.min(batch, Math.round(gatherSeconds * capacity.finishedPerSecond))
-    const admitted = await admitRuns(engine, { pool: poolId, batch, capacity: limit, aheadMs, queuedSeconds, roomMin })
+    const admitted = await admitRuns(engine, {
+      pool: poolId,
+      batch,
+      capacity: limit,
+      aheadMs,
+      queuedSeconds,
+      roomMin,
+      onStopped: ({ id, fence }) => interrupt(id, fence),
+    })
     if (admitted.length > 0) {
       // One batch is on its way while the next is admitted, no more: Redis stays shallow.
       await this.#carrying
