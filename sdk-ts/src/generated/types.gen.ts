@@ -1485,11 +1485,7 @@ export type PreviewedOccurrence = {
     local: string;
     offset: string;
     /**
-<<<<<<< HEAD
      * What a clock change, calendar, jitter or blackout did to it.
-=======
-     * What a clock change, calendar, jitter or window did to it.
->>>>>>> 2245b03 (Let overlap rules queue, replace and cancel, and show the ledger whole)
      */
     notes: Array<string>;
 };
