@@ -171,7 +171,8 @@ describe('an operation', () => {
     const job = await make('broken')
     await make('fine')
     const operation = await pauseAll()
-    await db.owner.query(`update schedules set spec = '{"type": "nonsense"}' where job_id = $1`, [job.id])
+    const nonsense = `update schedules set spec = '{"type": "nonsense"}', next_at = '2020-01-01' where job_id = $1`
+    await db.owner.query(nonsense, [job.id])
     await finish(operation)
     const undo = await undoOperation(ctx, operation.id)
     const broken = []
