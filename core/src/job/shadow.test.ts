@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import type { Ctx } from '../db/context.ts'
 import { materialise } from '../run/materialise.ts'
 import { listOccurrences } from '../run/occurrences.ts'
-import { upcoming } from '../run/stats.ts'
+import { upcoming } from '../run/upcoming.ts'
 import { createTenant, testCtx } from '../testing/factories.ts'
 import { sampleJob, trailOf, unknownId } from '../testing/job-samples.ts'
 import { createTestDb, type TestDb } from '../testing/test-db.ts'
