@@ -100,7 +100,8 @@ async function startDispatcher({ engine, redis, publisher, config, log, metrics 
   const carrier = createCarrier(redis, poolId, (error) => log.debug({ err: error }, 'the carrier is away'))
   const interrupt = (runId: string, fence: number): void => {
     // Best effort: its lease is gone, which its next heartbeat finds.
-    if (publisher.status === 'ready') publisher.publish(cancelChannel(poolId), `${runId} ${fence}`).catch(() => undefined)
+    if (publisher.status === 'ready')
+      publisher.publish(cancelChannel(poolId), `${runId} ${fence}`).catch(() => undefined)
   }
   const dispatcher = new Dispatcher({ engine, poolId, carrier, log, aheadMs, pollMs, interrupt })
   const loop = startLoop({ name: 'dispatcher', idleMs: pollMs, log, runOnce: () => dispatcher.runOnce() })

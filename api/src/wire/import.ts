@@ -9,9 +9,9 @@ import {
   type PlannedImport,
 } from '@meridian/core/import/import'
 import type { MatchCounts, MatchReport } from '@meridian/core/import/report'
-import { overlapCodes } from '@meridian/core/job/job'
 import { toWireId } from '@meridian/core/kernel/ids'
 import { matchOutcomes } from '@meridian/core/ping/match'
+import { overlapRules } from '@meridian/core/run/overlap'
 import { z } from 'zod'
 import { schedule } from './components.ts'
 import { jobMode } from './job.ts'
@@ -44,7 +44,7 @@ const entryWire = z
       .meta({ description: 'The request it becomes.', examples: ['POST https://runner.example.com/run'] }),
     schedule: schedule.nullable(),
     words: z.string().nullable().meta({ description: 'The schedule in words.' }),
-    overlap: z.enum(Object.keys(overlapCodes) as (keyof typeof overlapCodes)[]),
+    overlap: z.enum(overlapRules),
     differences: z.array(
       z
         .strictObject({

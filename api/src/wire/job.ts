@@ -154,8 +154,12 @@ export const jobVersionToWire = (version: JobVersion): z.output<typeof jobVersio
 export const occurrenceWire = z
   .strictObject({
     nominalAt: instant,
-    effectiveAt: instant.meta({ description: 'When it runs: calendars, jitter, a window, a blackout or a person may have moved it.' }),
-    untilAt: instant.meta({ description: 'The last of several instants that came to the same and share an entry; else `nominalAt`.' }),
+    effectiveAt: instant.meta({
+      description: 'When it runs: calendars, jitter, a window, a blackout or a person may have moved it.',
+    }),
+    untilAt: instant.meta({
+      description: 'The last of several instants that came to the same and share an entry; else `nominalAt`.',
+    }),
     count: z.int().meta({ description: 'How many instants share the entry.' }),
     outcome: z.enum(occurrenceOutcomes),
     reason: z.string().nullable().meta({ description: 'Why it was skipped or missed, as a machine code.' }),

@@ -166,11 +166,10 @@ describe('a schedule that ends after so many runs', () => {
 
 it('calendars, jitter and blackouts of a compiled schedule decide', () => {
   const blackouts = [{ name: 'freeze', fromMs: 30 * minute, untilMs: 40 * minute, roll: 'next' as const }]
-  const plan = compileSchedule(
-    { type: 'cron', cron: '*/15 * * * *', timezone: 'UTC', window: 'PT1M' },
-    nativeZones,
-    { seed: 'job', blackouts },
-  )
+  const plan = compileSchedule({ type: 'cron', cron: '*/15 * * * *', timezone: 'UTC', window: 'PT1M' }, nativeZones, {
+    seed: 'job',
+    blackouts,
+  })
   const { decisions } = decideInstants(plan, rules({ nextAtMs: 15 * minute }), { nowMs: 0, untilMs: 45 * minute })
   expect(decisions.map((each) => each.nominalAtMs / minute)).toEqual([15, 30, 45])
   expect(decisions[1]?.dueAtMs).toBe(40 * minute)

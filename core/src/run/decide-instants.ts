@@ -128,7 +128,14 @@ function endAfterLastRun(decisions: Decision[], nextAtMs: number | null, runsLef
   for (const decision of decisions) {
     if (left === 0) {
       const { nominalAtMs } = decision
-      within.push({ ...decision, untilMs: nominalAtMs, count: 1, outcome: 'skipped', reason: 'max-runs', caughtUp: false })
+      within.push({
+        ...decision,
+        untilMs: nominalAtMs,
+        count: 1,
+        outcome: 'skipped',
+        reason: 'max-runs',
+        caughtUp: false,
+      })
       return { decisions: within, nextAtMs: null }
     }
     if (decision.outcome === 'pending') left--

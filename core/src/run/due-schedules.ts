@@ -46,7 +46,9 @@ type Row = [
   nowMs: number,
 ]
 
-const rulesOf = (s: string): string => `${s}.tenant_id, ${s}.job_id, ${s}.project_id, ${s}.queue_id, ${s}.pool, ${s}.job_version, ${s}.spec,
+const rulesOf = (
+  s: string,
+): string => `${s}.tenant_id, ${s}.job_id, ${s}.project_id, ${s}.queue_id, ${s}.pool, ${s}.job_version, ${s}.spec,
   ${s}.overlap, ${s}.grace_seconds * 1000, ${s}.priority, ${s}.attempts_max, round(extract(epoch from ${s}.next_at)::float8 * 1000),
   ${s}.catch_up, ${s}.catch_up_max, ${s}.catch_up_window_ms::float8, ${s}.runs_left`
 
@@ -77,7 +79,28 @@ export async function takeDueSchedules(
 
 const toSchedule = (row: Row): DueSchedule => {
   const [tenantId, jobId, projectId, queueId, pool, jobVersion, spec, overlap, graceMs, priority, attemptsMax] = row
-  const [, , , , , , , , , , , nextAtMs, catchUp, catchUpMax, catchUpWindowMs, runsLeft, revisits, untilMs, reason, shadow] = row
+  const [
+    ,
+    ,
+    ,
+    ,
+    ,
+    ,
+    ,
+    ,
+    ,
+    ,
+    ,
+    nextAtMs,
+    catchUp,
+    catchUpMax,
+    catchUpWindowMs,
+    runsLeft,
+    revisits,
+    untilMs,
+    reason,
+    shadow,
+  ] = row
   return {
     ...{ tenantId, jobId, projectId, queueId, pool, jobVersion, spec, overlap, graceMs, priority, attemptsMax },
     ...{ nextAtMs, catchUp, catchUpMax, catchUpWindowMs, runsLeft, revisits, untilMs, reason, shadow },

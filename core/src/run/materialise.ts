@@ -135,9 +135,7 @@ async function materialiseIn(client: PoolClient, options: MaterialiseOptions): P
 
 /** What a job in shadow does: it is noted that it would have run. */
 const inShadow = (decision: Decision): Decision =>
-  decision.outcome === 'skipped'
-    ? decision
-    : { ...decision, outcome: 'skipped', reason: 'shadow', caughtUp: false }
+  decision.outcome === 'skipped' ? decision : { ...decision, outcome: 'skipped', reason: 'shadow', caughtUp: false }
 
 const noCovers: Covers = { calendars: {}, blackouts: [], key: '' }
 

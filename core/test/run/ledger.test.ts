@@ -33,7 +33,11 @@ const drain = async (): Promise<void> => {
 const nowMs = (): number => Math.floor(Date.now() / second) * second
 
 /** A job whose schedule stands at an instant that is `lateMs` ago. */
-async function jobAt(lateMs: number, every: string, changes: Partial<NewJob> = {}): Promise<{ id: string; from: number }> {
+async function jobAt(
+  lateMs: number,
+  every: string,
+  changes: Partial<NewJob> = {},
+): Promise<{ id: string; from: number }> {
   const from = nowMs() - lateMs
   const anchor = new Date(from).toISOString()
   const job = await createJob(stage.ctx, sampleJob({ schedule: { type: 'every', every, anchor }, ...changes }))
@@ -107,7 +111,7 @@ describe('what a job does not decide itself is told all the same', () => {
     await deleteJob(stage.ctx, deleted.id)
     expect((await write()).runs).toBe(0)
     expect(words(await ledger(ended.id))).toEqual(['skipped(removed) x11'])
-    expect(await stage.value("select sum(count)::int as value from occurrences where job_id = $1", deleted.id)).toBe(11)
+    expect(await stage.value('select sum(count)::int as value from occurrences where job_id = $1', deleted.id)).toBe(11)
     expect(await stage.value('select count(*)::int as value from schedule_rests')).toBe(0)
   })
 
@@ -182,7 +186,13 @@ describe('where an instant goes', () => {
     const rolled = await createJob(
       ctx,
       sampleJob({
-        schedule: { type: 'at', at: new Date(nowMs() + 10 * 86_400_000).toISOString(), timezone: 'UTC', onlyOn: ['today'], roll: 'previous' },
+        schedule: {
+          type: 'at',
+          at: new Date(nowMs() + 10 * 86_400_000).toISOString(),
+          timezone: 'UTC',
+          onlyOn: ['today'],
+          roll: 'previous',
+        },
       }),
     )
     await write()
@@ -222,7 +232,10 @@ describe('a schedule that ends after so many runs', () => {
   })
 
   it('what passed during a pause is no run', async () => {
-    const { id } = await createJob(stage.ctx, sampleJob({ schedule: schedule(nowMs() - 7_200 * second), overlap: 'allow' }))
+    const { id } = await createJob(
+      stage.ctx,
+      sampleJob({ schedule: schedule(nowMs() - 7_200 * second), overlap: 'allow' }),
+    )
     await write(10_000)
     await pauseJob(stage.ctx, id, null)
     await stage.db.owner.query("update schedules set next_at = next_at - interval '1 hour' where job_id = $1", [id])

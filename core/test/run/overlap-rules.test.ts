@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createJob } from '../../src/job/create.ts'
-import { pauseJob } from '../../src/job/set-state.ts'
 import type { NewJob } from '../../src/job/job.ts'
+import { pauseJob } from '../../src/job/set-state.ts'
 import { admitRuns } from '../../src/run/admit.ts'
 import { cancelRun } from '../../src/run/cancel.ts'
 import { getRun } from '../../src/run/get.ts'
@@ -67,7 +67,7 @@ describe.each(['queue-one', 'queue-all', 'replace'] as const)('overlap: %s', (ov
     expect(await getRun(stage.ctx, second?.runId ?? '')).toMatchObject({ status: 'scheduled', attempt: 0 })
   })
 
-  it('it runs when the one before it has ended, one at a time and in order', async () => {
+  it('the next one runs when the one before it has ended, one at a time and in order', async () => {
     const job = await jobOf(overlap)
     await writeInstants(job, 3)
     const order: (Date | undefined)[] = []

@@ -12,6 +12,8 @@ const definition: JobVersionSummary['definition'] = {
   queue: 'default',
   overlap: 'skip',
   catchUp: 'one',
+  catchUpMax: 100,
+  catchUpWindow: null,
   retry,
   priority: 3,
 }

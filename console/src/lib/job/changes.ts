@@ -9,6 +9,8 @@ const words: Record<keyof JobVersionSummary['definition'], string> = {
   queue: 'queue',
   overlap: 'overlap rule',
   catchUp: 'catch-up rule',
+  catchUpMax: 'catch-up limit',
+  catchUpWindow: 'catch-up window',
   retry: 'retries',
   priority: 'priority',
 }

@@ -22,6 +22,7 @@ export interface JobForm {
   timeoutSeconds: number
   queue: string
   overlap: JobDefinition['overlap']
+  catchUp: JobDefinition['catchUp']
   retryLimit: number
   retryDelaySeconds: number
   retryMaxDelaySeconds: number
@@ -45,6 +46,7 @@ export function formOf(job: JobDefinition | undefined): JobForm {
     timeoutSeconds: seconds(target?.timeout, 30),
     queue: job?.queue ?? 'default',
     overlap: job?.overlap ?? 'skip',
+    catchUp: job?.catchUp ?? 'one',
     retryLimit: job?.retry.limit ?? 5,
     retryDelaySeconds: seconds(job?.retry.delay, 0.1),
     retryMaxDelaySeconds: seconds(job?.retry.maxDelay, 1.6),
@@ -92,7 +94,9 @@ export function definitionOf(
       schedule: schedule ?? null,
       queue: form.queue.trim(),
       overlap: form.overlap,
-      catchUp: before?.catchUp ?? 'one',
+      catchUp: form.catchUp,
+      catchUpMax: before?.catchUpMax ?? 100,
+      catchUpWindow: before?.catchUpWindow ?? null,
       retry,
       priority: form.priority,
     },
