@@ -16,6 +16,7 @@ import { observeQueues } from './queue-metrics.ts'
 import { createSubscriber, type RedisTarget } from './redis.ts'
 import { Dispatcher } from './roles/dispatcher.ts'
 import { runJanitor } from './roles/janitor.ts'
+import { runKeeper } from './roles/keeper.ts'
 import { runOperations } from './roles/operations.ts'
 import { runReaper } from './roles/reaper.ts'
 import { Relay } from './roles/relay.ts'
@@ -85,6 +86,7 @@ async function startScheduler(means: Means): Promise<Running> {
       log,
       runOnce: () => runScheduler({ engine, shard, log, pollMs, wake }),
     }),
+    startLoop({ name: 'keeper', idleMs: 1_000, log, runOnce: () => runKeeper({ engine, keyRing, shard, log }) }),
     startLoop({
       name: 'operations',
       idleMs: operationsPollMs,
@@ -207,8 +209,8 @@ async function startExecutor(means: Means): Promise<Running> {
   }
 }
 
-async function startRelay({ engine, publisher, log }: Means): Promise<Running> {
-  const relay = new Relay(engine, publisher)
+async function startRelay({ engine, publisher, keyRing, log }: Means): Promise<Running> {
+  const relay = new Relay(engine, publisher, keyRing)
   return running(startLoop({ name: 'relay', idleMs: 100, log, runOnce: () => relay.runOnce() }))
 }
 

@@ -2,7 +2,8 @@ import type { Pool } from '@meridian/core/db/client'
 import { isUnavailable } from '@meridian/core/db/client'
 import { AppError } from '@meridian/core/kernel/errors'
 import type { Log } from '@meridian/core/kernel/log'
-import { acceptRuns, type IntakeResult, type IntakeRow } from '@meridian/core/run/accept'
+import { acceptMinding, acceptRuns, type IntakeResult, type IntakeRow } from '@meridian/core/run/accept'
+import type { OverlapRule } from '@meridian/core/run/overlap'
 import type { Run } from '@meridian/core/run/run'
 import { createGroupCommit } from './group-commit.ts'
 import type { Wake } from './wake.ts'
@@ -11,6 +12,8 @@ import type { Wake } from './wake.ts'
 export interface Intake {
   /** One run, in whatever flush leaves next. Throws what the row was refused for. */
   accept(row: IntakeRow): Promise<{ run: Run; isReplay: boolean }>
+  /** One run of a job that minds the job's other runs, in a transaction of its own. */
+  acceptMinding(row: IntakeRow, rule: OverlapRule): Promise<{ run: Run; isReplay: boolean }>
   /** The runs of one caller, in a transaction of their own: one event, one audit line. Each row is answered by itself. */
   acceptBatch(rows: IntakeRow[], digest: string): Promise<IntakeResult[]>
   /** Rows that are waiting or being written. */
@@ -22,6 +25,11 @@ const rowsMax = 500
 /** Payload bytes in one flush: a statement has to stay a size that Postgres takes in its stride. */
 const flushBytesMax = 8 * 1024 * 1024
 const pendingMax = 20_000
+
+function toAnswer(result: IntakeResult): { run: Run; isReplay: boolean } {
+  if (result.outcome === 'refused') throw result.error
+  return { run: result.run, isReplay: result.outcome === 'replayed' }
+}
 
 export function createIntake({ pool, wake, log }: { pool: Pool; wake: Wake; log: Log }): Intake {
   const group = createGroupCommit<IntakeRow, IntakeResult>({
@@ -48,9 +56,12 @@ export function createIntake({ pool, wake, log }: { pool: Pool; wake: Wake; log:
           },
         )
       }
-      const result = await group.submit(row)
-      if (result.outcome === 'refused') throw result.error
-      return { run: result.run, isReplay: result.outcome === 'replayed' }
+      return toAnswer(await group.submit(row))
+    },
+    async acceptMinding(row, rule) {
+      const result = await acceptMinding(pool, row, rule)
+      wake.forRuns([row], [result])
+      return toAnswer(result)
     },
     async acceptBatch(rows, digest) {
       const results = await acceptRuns(pool, rows, true, digest)

@@ -16,6 +16,7 @@ import { simulateUpdate } from '@meridian/core/job/simulate'
 import { updateJob } from '@meridian/core/job/update'
 import { upsertJob } from '@meridian/core/job/upsert'
 import { AppError } from '@meridian/core/kernel/errors'
+import { overlapRules } from '@meridian/core/run/overlap'
 import { recentRuns, successRates } from '@meridian/core/run/stats'
 import { prepareJobRun } from '@meridian/core/run/trigger'
 import { z } from 'zod'
@@ -236,12 +237,17 @@ const pause = operation({
   summary: "Stop a job's schedule",
   access: needs('jobs:write'),
   params: jobParams,
-  body: z.strictObject({ reason: pauseReasonValue.nullable().default(null) }).meta({ id: 'PauseJob' }),
+  body: z
+    .strictObject({
+      reason: pauseReasonValue.nullable().default(null),
+      until: instantInput.nullable().default(null).meta({ description: 'When it is resumed by itself.' }),
+    })
+    .meta({ id: 'PauseJob' }),
   isBodyOptional: true,
   example: { reason: 'The target is being moved.' },
   answer: { status: 200, description: 'The job.', schema: jobWire },
   async handle({ ctx, params, body }) {
-    const job = await pauseJob(ctx, params.jobId, body.reason)
+    const job = await pauseJob(ctx, params.jobId, body.reason, body.until)
     return new Reply(jobToWire(job), { version: job.version })
   },
 })
@@ -252,7 +258,7 @@ const resume = operation({
   path: '/v1/jobs/{jobId}/resume',
   tag: 'Jobs',
   summary: "Let a job's schedule go on",
-  description: 'At its first instant from now: what was missed meanwhile is not made up for.',
+  description: 'At its first instant from now: what was missed meanwhile is not made up for, and told as skipped.',
   access: needs('jobs:write'),
   params: jobParams,
   answer: { status: 200, description: 'The job.', schema: jobWire },
@@ -268,13 +274,18 @@ const run = operation({
   path: '/v1/jobs/{jobId}/run',
   tag: 'Jobs',
   summary: 'Run a job now, or at an instant',
-  description: 'Beside its schedule: the overlap rule is not asked, and a paused job may be run.',
+  description:
+    'Beside its schedule; a paused job may be run. The overlap rule of the job is not asked: `overlap` says what happens to this run, `allow` when it is absent.',
   access: needs('runs:write'),
   params: jobParams,
   body: z
     .strictObject({
       body: z.unknown().optional().meta({ description: "Replaces the body of the job's request." }),
       dueAt: instantInput.optional(),
+      overlap: z
+        .enum(overlapRules)
+        .default('allow')
+        .meta({ description: "What happens while the job still has an open run, whatever the job's own rule says." }),
     })
     .meta({ id: 'RunJob' }),
   isBodyOptional: true,
@@ -288,7 +299,10 @@ const run = operation({
       idempotencyKey: idempotency?.key,
       fingerprint: idempotency?.fingerprint,
     })
-    const { run: started, isReplay } = await services.intake.accept(row)
+    const { run: started, isReplay } =
+      body.overlap === 'allow'
+        ? await services.intake.accept(row)
+        : await services.intake.acceptMinding(row, body.overlap)
     return new Reply(runToWire(started), isReplay ? { headers: { 'idempotency-replayed': 'true' } } : {})
   },
 })

@@ -31,6 +31,7 @@ export async function deleteJob(
         pausedAt: null,
         pausedBy: null,
         pauseReason: null,
+        pauseUntil: null,
         updatedAt: sql`now()`,
       })
       .where(and(eq(jobs.tenantId, tx.tenantId), eq(jobs.id, id)))

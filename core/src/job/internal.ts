@@ -18,6 +18,7 @@ export interface JobRow {
   pausedAt: Date | null
   pausedBy: string | null
   pauseReason: string | null
+  pauseUntil: Date | null
   shadow: boolean
   queueId: Uuid
   createdAt: Date
@@ -40,6 +41,7 @@ const statusColumns = {
   pausedAt: jobs.pausedAt,
   pausedBy: jobs.pausedBy,
   pauseReason: jobs.pauseReason,
+  pauseUntil: jobs.pauseUntil,
   shadow: jobs.shadow,
   queueId: jobs.queueId,
   createdAt: jobs.createdAt,

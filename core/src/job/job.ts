@@ -17,6 +17,9 @@ export const tagValue = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$/, 'must be 1 to 63 letters, digits or . _ : / -')
 export const pauseReasonValue = lineValue(500)
 
+/** How it is written in `schedules`: by its place. */
+export const afterLastRuns = ['keep', 'delete'] as const
+
 const fields = {
   name: jobNameValue,
   description: proseValue(4_000).nullable(),
@@ -37,6 +40,15 @@ const fields = {
   catchUpWindow: durationValue('PT1M', 'PT8784H')
     .nullable()
     .meta({ description: 'Under `catchUp: all`, how late they may be. null: however late.' }),
+  pauseAfterFailures: z
+    .int()
+    .min(1)
+    .max(100)
+    .nullable()
+    .meta({ description: 'So many failed runs in a row pause the schedule. null: it goes on.' }),
+  afterLastRun: z
+    .enum(afterLastRuns)
+    .meta({ description: 'What becomes of the job when its schedule is over and its last run has ended.' }),
   retry: retryPolicyValue,
   priority: z.int().min(1).max(5).meta({ description: '1 is served first, 5 last.' }),
 }
@@ -53,6 +65,8 @@ export const jobDefinitionValue = z.strictObject({
   catchUp: fields.catchUp.default('one'),
   catchUpMax: fields.catchUpMax.default(100),
   catchUpWindow: fields.catchUpWindow.default(null),
+  pauseAfterFailures: fields.pauseAfterFailures.default(null),
+  afterLastRun: fields.afterLastRun.default('keep'),
   retry: fields.retry.default(retryPolicyValue.parse({})),
   priority: fields.priority.default(defaultPriority),
 })
@@ -85,6 +99,8 @@ export interface JobStatus {
   /** As the audit trail writes actors: `key:<uuid>`, `user:<uuid>` or `system`. */
   pausedBy: string | null
   pauseReason: string | null
+  /** When it is resumed by itself. */
+  pauseUntil: Date | null
   queueId: Uuid
   /** The next instant of its schedule that is not in the ledger yet; null when there is none, or it is paused. */
   nextAt: Date | null

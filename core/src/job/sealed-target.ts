@@ -41,7 +41,12 @@ export function toStored({ target, ...open }: JobDefinition): StoredDefinition {
 }
 
 /** What older definitions do not say yet. */
-const laterFields = { catchUpMax: 100, catchUpWindow: null } satisfies Partial<OpenDefinition>
+const laterFields = {
+  catchUpMax: 100,
+  catchUpWindow: null,
+  pauseAfterFailures: null,
+  afterLastRun: 'keep',
+} satisfies Partial<OpenDefinition>
 
 /** The definition behind its stored form, without its target. */
 export function openOf({ target: _, ...open }: StoredDefinition['open']): OpenDefinition {

@@ -4,55 +4,69 @@ import { requireScope } from '../access/scope.ts'
 import { type Ctx, type Tx, withTx } from '../db/context.ts'
 import { jobs, schedules } from '../db/schema.ts'
 import { append } from '../event/append.ts'
+import { validationFailed } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { takeBackPending } from '../run/take-back.ts'
 import { databaseNowMs, type JobRow, lockJob, readJob, toJob } from './internal.ts'
 import type { Job } from './job.ts'
 import { earlier, firstInstant, leaveRest } from './write-schedule.ts'
 
+/** Why a job is paused, and until when: null, until somebody resumes it. */
+export interface Pause {
+  reason: string | null
+  until?: Date | null
+}
+
 /**
  * Stops a job's schedule; runs that have a slot go on, and it can be run by hand. Pausing a paused job changes
- * nothing, not even the reason. Throws `not-found`.
+ * nothing, not even the reason. Throws `not-found`, and `validation-failed` for an `until` that has passed.
  */
-export async function pauseJob(ctx: Ctx, id: Uuid, reason: string | null): Promise<Job> {
+export async function pauseJob(ctx: Ctx, id: Uuid, reason: string | null, until: Date | null = null): Promise<Job> {
   requireScope(ctx, 'jobs:write')
-  const row = await withTx(ctx, async (tx) => {
-    const before = await lockJob(tx, id)
-    if (before.state === 'paused') return before
-    const nextAt = earlier(await takeBackPending(tx, id), before.nextAt)
-    await setState(tx, id, {
-      state: 'paused',
-      pausedAt: sql`now()`,
-      pausedBy: actorText(tx.actor),
-      pauseReason: reason,
-    })
-    await setSchedule(tx, id, { paused: true, nextAt })
-    await append(tx, { type: 'job.paused', subject: id, jobId: id, data: { name: before.open.name, reason } })
-    await audit(tx, 'job.pause', { subject: id, data: { reason } })
-    return readJob(tx, id)
+  return toJob(ctx, await withTx(ctx, (tx) => pauseIn(tx, id, { reason, until })))
+}
+
+/** The same in a transaction, for whoever has checked the scope. */
+export async function pauseIn(tx: Tx, id: Uuid, { reason, until = null }: Pause): Promise<JobRow> {
+  const before = await lockJob(tx, id)
+  if (before.state === 'paused') return before
+  if (until !== null && until.getTime() <= (await databaseNowMs(tx)))
+    throw validationFailed([{ pointer: '/until', detail: 'It has passed.' }])
+  const nextAt = earlier(await takeBackPending(tx, id), before.nextAt)
+  await setState(tx, id, {
+    state: 'paused',
+    pausedAt: sql`now()`,
+    pausedBy: actorText(tx.actor),
+    pauseReason: reason,
+    pauseUntil: until,
   })
-  return toJob(ctx, row)
+  await setSchedule(tx, id, { paused: true, nextAt })
+  const data = { reason, ...(until === null ? {} : { until: until.toISOString() }) }
+  await append(tx, { type: 'job.paused', subject: id, jobId: id, data: { name: before.open.name, ...data } })
+  await audit(tx, 'job.pause', { subject: id, data })
+  return readJob(tx, id)
 }
 
 /**
  * Lets a job's schedule go on, at its first instant from now: what it missed while it was paused is not made up for,
- * and told as skipped.
- * Resuming one that is not paused changes nothing. Throws `not-found`.
+ * and told as skipped. Resuming one that is not paused changes nothing. Throws `not-found`.
  */
 export async function resumeJob(ctx: Ctx, id: Uuid): Promise<Job> {
   requireScope(ctx, 'jobs:write')
-  const row = await withTx(ctx, async (tx) => {
-    const before = await lockJob(tx, id)
-    if (before.state === 'active') return before
-    await setState(tx, id, { state: 'active', pausedAt: null, pausedBy: null, pauseReason: null })
-    const now = new Date(await databaseNowMs(tx))
-    await leaveRest(tx, id, now, 'paused')
-    await setSchedule(tx, id, { paused: false, nextAt: goesOnAt(before, now) })
-    await append(tx, { type: 'job.resumed', subject: id, jobId: id, data: { name: before.open.name } })
-    await audit(tx, 'job.resume', { subject: id })
-    return readJob(tx, id)
-  })
-  return toJob(ctx, row)
+  return toJob(ctx, await withTx(ctx, (tx) => resumeIn(tx, id)))
+}
+
+/** The same in a transaction, for whoever has checked the scope. */
+export async function resumeIn(tx: Tx, id: Uuid): Promise<JobRow> {
+  const before = await lockJob(tx, id)
+  if (before.state === 'active') return before
+  await setState(tx, id, { state: 'active', pausedAt: null, pausedBy: null, pauseReason: null, pauseUntil: null })
+  const now = new Date(await databaseNowMs(tx))
+  await leaveRest(tx, id, now, 'paused')
+  await setSchedule(tx, id, { paused: false, nextAt: goesOnAt(before, now) })
+  await append(tx, { type: 'job.resumed', subject: id, jobId: id, data: { name: before.open.name } })
+  await audit(tx, 'job.resume', { subject: id })
+  return readJob(tx, id)
 }
 
 /** Its first instant from now on that is not decided yet; null when it is over. */

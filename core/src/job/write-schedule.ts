@@ -17,7 +17,7 @@ import type { FullSchedule } from '../schedule/full-schedule.ts'
 import { anchorSchedule } from '../schedule/schedule.ts'
 import { nativeZones } from '../schedule/zone.ts'
 import { databaseNowMs, type JobRow } from './internal.ts'
-import type { JobDefinition } from './job.ts'
+import { afterLastRuns, type JobDefinition } from './job.ts'
 
 export interface SchedulePlan {
   row: JobRow | null
@@ -44,6 +44,8 @@ export async function writeSchedule(tx: Tx, plan: SchedulePlan): Promise<void> {
     catchUp: catchUpCodes[definition.catchUp],
     catchUpMax: definition.catchUpMax,
     catchUpWindowMs: definition.catchUpWindow === null ? null : durationMs(definition.catchUpWindow),
+    pauseAfter: definition.pauseAfterFailures,
+    whenOver: afterLastRuns.indexOf(definition.afterLastRun),
     priority: definition.priority,
     attemptsMax: definition.retry.limit + 1,
     paused: row?.state === 'paused',

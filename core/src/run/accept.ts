@@ -5,6 +5,7 @@ import type { Ctx } from '../db/context.ts'
 import { resolveQueue } from '../flow/queues.ts'
 import { AppError } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
+import { type OverlapRule, overlapCodes } from './overlap.ts'
 import { bodyBytes, encodeRequest } from './request-codec.ts'
 import { type RetryPolicy, retryPolicyValue, toRetryPolicy } from './retry-policy.ts'
 import { defaultPriority, type Run, type RunSource, runSources } from './run.ts'
@@ -112,6 +113,8 @@ export async function prepareRun(ctx: Ctx, input: NewRun): Promise<IntakeRow> {
 type AcceptedRow = [number, number, Uuid, number, number, boolean]
 
 const statement = 'select * from accept_runs($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18)'
+const mindingStatement =
+  'select * from accept_minding($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19::smallint)'
 
 /**
  * Writes the runs of one flush in one transaction; returning means they are on disk. Each row is answered by itself,
@@ -119,38 +122,60 @@ const statement = 'select * from accept_runs($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,
  * Throws `dependency-unavailable` when the database is away; then nothing was written.
  */
 export async function acceptRuns(pool: Pool, rows: IntakeRow[], batch: boolean, digest = ''): Promise<IntakeResult[]> {
-  const column = (pick: (row: IntakeRow) => string | number | null): string => arrayLiteral(rows.map(pick))
-  const base64 = (bytes: Buffer | null): string | null => bytes?.toString('base64') ?? null
   try {
-    const written = await runNamed<AcceptedRow>(pool, 'accept_runs', statement, [
-      column((row) => row.tenantId),
-      column((row) => row.projectId),
-      column((row) => row.id),
-      column((row) => row.queueId),
-      column((row) => row.priority),
-      column((row) => row.attemptsMax),
-      column((row) => row.dueAtMs),
-      column((row) => base64(row.payload)),
-      column((row) => runSources.indexOf(row.source)),
-      column((row) => row.jobId),
-      column((row) => row.jobVersion),
-      column((row) => row.replayOf),
-      textArrayLiteral(rows.map((row) => row.idempotencyKey)),
-      column((row) => base64(row.fingerprint)),
-      column((row) => row.actor),
-      textArrayLiteral(rows.map((row) => row.requestId)),
-      batch,
-      digest,
-    ])
-    const results = new Array<IntakeResult>(rows.length)
-    for (const answer of written) {
-      const row = rows[answer[0] - 1]
-      if (row !== undefined) results[answer[0] - 1] = toResult(row, answer)
-    }
-    return results
+    const values = [...columnsOf(rows), batch, digest]
+    return toResults(rows, await runNamed<AcceptedRow>(pool, 'accept_runs', statement, values))
   } catch (error) {
     throw toAppError(error)
   }
+}
+
+/**
+ * Writes one run of a job by hand that minds the job's other runs: a moment later its overlap rule decides whether it
+ * runs, waits, or ends as skipped. Throws as `acceptRuns`.
+ */
+export async function acceptMinding(pool: Pool, row: IntakeRow, rule: OverlapRule): Promise<IntakeResult> {
+  try {
+    const values = [...columnsOf([row]), false, '', overlapCodes[rule]]
+    const answers = await runNamed<AcceptedRow>(pool, 'accept_minding', mindingStatement, values)
+    const [result] = toResults([row], answers)
+    if (result === undefined) throw new Error('a run was not answered')
+    return result
+  } catch (error) {
+    throw toAppError(error)
+  }
+}
+
+function columnsOf(rows: IntakeRow[]): unknown[] {
+  const column = (pick: (row: IntakeRow) => string | number | null): string => arrayLiteral(rows.map(pick))
+  const base64 = (bytes: Buffer | null): string | null => bytes?.toString('base64') ?? null
+  return [
+    column((row) => row.tenantId),
+    column((row) => row.projectId),
+    column((row) => row.id),
+    column((row) => row.queueId),
+    column((row) => row.priority),
+    column((row) => row.attemptsMax),
+    column((row) => row.dueAtMs),
+    column((row) => base64(row.payload)),
+    column((row) => runSources.indexOf(row.source)),
+    column((row) => row.jobId),
+    column((row) => row.jobVersion),
+    column((row) => row.replayOf),
+    textArrayLiteral(rows.map((row) => row.idempotencyKey)),
+    column((row) => base64(row.fingerprint)),
+    column((row) => row.actor),
+    textArrayLiteral(rows.map((row) => row.requestId)),
+  ]
+}
+
+function toResults(rows: IntakeRow[], answers: AcceptedRow[]): IntakeResult[] {
+  const results = new Array<IntakeResult>(rows.length)
+  for (const answer of answers) {
+    const row = rows[answer[0] - 1]
+    if (row !== undefined) results[answer[0] - 1] = toResult(row, answer)
+  }
+  return results
 }
 
 function toResult(row: IntakeRow, [, outcome, id, dueAtMs, createdAtMs, isReady]: AcceptedRow): IntakeResult {

@@ -19,7 +19,7 @@ export interface StartOptions {
 type JobRow = [string, number, string, Buffer, number]
 
 /**
- * Prepares a run of a job by hand, beside its schedule: the overlap rule is not asked. A paused job may be run. Throws
+ * Prepares a run of a job by hand, beside its schedule: for `acceptRuns`, or for `acceptMinding` with an overlap rule. A paused job may be run. Throws
  * `not-found`.
  */
 export async function prepareJobRun(ctx: Ctx, jobId: Uuid, options: StartOptions): Promise<IntakeRow> {

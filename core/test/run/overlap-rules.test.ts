@@ -2,11 +2,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 import { createJob } from '../../src/job/create.ts'
 import type { NewJob } from '../../src/job/job.ts'
 import { pauseJob } from '../../src/job/set-state.ts'
+import { acceptMinding } from '../../src/run/accept.ts'
 import { admitRuns } from '../../src/run/admit.ts'
 import { cancelRun } from '../../src/run/cancel.ts'
 import { getRun } from '../../src/run/get.ts'
 import { materialise } from '../../src/run/materialise.ts'
 import { listOccurrences, type Occurrence } from '../../src/run/occurrences.ts'
+import { type OverlapRule, overlapRules } from '../../src/run/overlap.ts'
+import { prepareJobRun } from '../../src/run/trigger.ts'
 import { sampleJob } from '../../src/testing/job-samples.ts'
 import { createStage, type Stage } from './stage.ts'
 
@@ -172,5 +175,46 @@ describe('overlap: cancel-running', () => {
     await writeInstants(job, 3)
     expect(await stage.admit()).toHaveLength(1)
     expect(await fates(job)).toBe('-overlap -overlap run')
+  })
+})
+
+describe('a run by hand with an overlap rule', () => {
+  const byHand = async (job: string, rule: OverlapRule, key?: string): Promise<string> => {
+    const options = key === undefined ? {} : { idempotencyKey: key, fingerprint: Buffer.alloc(32) }
+    const result = await acceptMinding(stage.db.app, await prepareJobRun(stage.ctx, job, options), rule)
+    if (result.outcome === 'refused') throw result.error
+    return result.run.id
+  }
+  const places = async (job: string, rule: OverlapRule): Promise<string[]> => {
+    const id = await byHand(job, rule)
+    await stage.admit({ aheadMs: 1_000 })
+    return stage.whereIs(id)
+  }
+
+  it.each(overlapRules)('runs when nothing is open: %s', async (rule) => {
+    expect(await places(await jobOf('skip'), rule)).toEqual(['queued'])
+  })
+
+  it.each([
+    ['skip', 'skipped'],
+    ['allow', 'queued'],
+    ['queue-one', 'due'],
+    ['queue-all', 'due'],
+    ['replace', 'due'],
+    ['cancel-running', 'queued'],
+  ] as const)('while another one is open: %s', async (rule, place) => {
+    const job = await jobOf('skip')
+    await writeInstants(job)
+    const [open] = await stage.claim(await stage.admit())
+    expect(await places(job, rule)).toEqual([place])
+    expect(await stage.whereIs(open?.id ?? '')).toEqual([rule === 'cancel-running' ? 'cancelled' : 'running'])
+  })
+
+  it('is made once for a key, and is told like any other', async () => {
+    const job = await jobOf('skip')
+    const id = await byHand(job, 'queue-one', 'same')
+    expect(await byHand(job, 'queue-one', 'same')).toBe(id)
+    expect(await stage.eventsOf(id)).toEqual(['run.created'])
+    expect(await stage.value('select count(*)::int as value from due where job_id = $1', job)).toBe(1)
   })
 })

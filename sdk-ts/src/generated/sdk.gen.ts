@@ -182,7 +182,7 @@ export const pauseJob = <ThrowOnError extends boolean = false>(options: Options<
 /**
  * Let a job's schedule go on
  *
- * At its first instant from now: what was missed meanwhile is not made up for.
+ * At its first instant from now: what was missed meanwhile is not made up for, and told as skipped.
  */
 export const resumeJob = <ThrowOnError extends boolean = false>(options: Options<ResumeJobData, ThrowOnError>): RequestResult<ResumeJobResponses, ResumeJobErrors, ThrowOnError> => (options.client ?? client).post<ResumeJobResponses, ResumeJobErrors, ThrowOnError>({
     security: [{
@@ -201,7 +201,7 @@ export const resumeJob = <ThrowOnError extends boolean = false>(options: Options
 /**
  * Run a job now, or at an instant
  *
- * Beside its schedule: the overlap rule is not asked, and a paused job may be run.
+ * Beside its schedule; a paused job may be run. The overlap rule of the job is not asked: `overlap` says what happens to this run, `allow` when it is absent.
  */
 export const runJob = <ThrowOnError extends boolean = false>(options: Options<RunJobData, ThrowOnError>): RequestResult<RunJobResponses, RunJobErrors, ThrowOnError> => (options.client ?? client).post<RunJobResponses, RunJobErrors, ThrowOnError>({
     security: [{

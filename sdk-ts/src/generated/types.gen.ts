@@ -564,7 +564,7 @@ export type ImportEntry = {
      * The schedule in words.
      */
     words: string | null;
-    overlap: 'skip' | 'allow';
+    overlap: 'skip' | 'allow' | 'queue-one' | 'queue-all' | 'cancel-running' | 'replace';
     differences: Array<ImportDifference>;
     warnings: Array<string>;
     /**
@@ -647,6 +647,10 @@ export type Job = {
     pausedBy: string | null;
     pauseReason: string | null;
     /**
+     * When it is resumed by itself.
+     */
+    pauseUntil: string | null;
+    /**
      * The next instant that is not in the ledger yet.
      */
     nextAt: string | null;
@@ -683,6 +687,14 @@ export type Job = {
      * Under `catchUp: all`, how late they may be. null: however late.
      */
     catchUpWindow: string | null;
+    /**
+     * So many failed runs in a row pause the schedule. null: it goes on.
+     */
+    pauseAfterFailures: number | null;
+    /**
+     * What becomes of the job when its schedule is over and its last run has ended.
+     */
+    afterLastRun: 'keep' | 'delete';
     retry: RetryPolicy;
     /**
      * 1 is served first, 5 last.
@@ -731,6 +743,14 @@ export type JobChanges = {
      * Under `catchUp: all`, how late they may be. null: however late.
      */
     catchUpWindow?: string | null;
+    /**
+     * So many failed runs in a row pause the schedule. null: it goes on.
+     */
+    pauseAfterFailures?: number | null;
+    /**
+     * What becomes of the job when its schedule is over and its last run has ended.
+     */
+    afterLastRun?: 'keep' | 'delete';
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
@@ -830,6 +850,10 @@ export type JobSummary = {
     pausedBy: string | null;
     pauseReason: string | null;
     /**
+     * When it is resumed by itself.
+     */
+    pauseUntil: string | null;
+    /**
      * The next instant that is not in the ledger yet.
      */
     nextAt: string | null;
@@ -866,6 +890,14 @@ export type JobSummary = {
      * Under `catchUp: all`, how late they may be. null: however late.
      */
     catchUpWindow: string | null;
+    /**
+     * So many failed runs in a row pause the schedule. null: it goes on.
+     */
+    pauseAfterFailures: number | null;
+    /**
+     * What becomes of the job when its schedule is over and its last run has ended.
+     */
+    afterLastRun: 'keep' | 'delete';
     retry: RetryPolicy;
     /**
      * 1 is served first, 5 last.
@@ -909,6 +941,14 @@ export type JobUpsert = {
      * Under `catchUp: all`, how late they may be. null: however late.
      */
     catchUpWindow?: string | null;
+    /**
+     * So many failed runs in a row pause the schedule. null: it goes on.
+     */
+    pauseAfterFailures?: number | null;
+    /**
+     * What becomes of the job when its schedule is over and its last run has ended.
+     */
+    afterLastRun?: 'keep' | 'delete';
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
@@ -967,6 +1007,14 @@ export type JobVersionDefinition = {
      * Under `catchUp: all`, how late they may be. null: however late.
      */
     catchUpWindow: string | null;
+    /**
+     * So many failed runs in a row pause the schedule. null: it goes on.
+     */
+    pauseAfterFailures: number | null;
+    /**
+     * What becomes of the job when its schedule is over and its last run has ended.
+     */
+    afterLastRun: 'keep' | 'delete';
     retry: RetryPolicy;
     /**
      * 1 is served first, 5 last.
@@ -1234,6 +1282,14 @@ export type NewJob = {
      * Under `catchUp: all`, how late they may be. null: however late.
      */
     catchUpWindow?: string | null;
+    /**
+     * So many failed runs in a row pause the schedule. null: it goes on.
+     */
+    pauseAfterFailures?: number | null;
+    /**
+     * What becomes of the job when its schedule is over and its last run has ended.
+     */
+    afterLastRun?: 'keep' | 'delete';
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
@@ -1422,6 +1478,10 @@ export type OperationKind = 'jobs.pause' | 'jobs.resume' | 'jobs.edit' | 'jobs.b
 
 export type PauseJob = {
     reason?: string | null;
+    /**
+     * When it is resumed by itself.
+     */
+    until?: string | null;
 };
 
 export type PauseJobs = {
@@ -1739,6 +1799,10 @@ export type RunJob = {
      */
     body?: unknown;
     dueAt?: string;
+    /**
+     * What happens while the job still has an open run, whatever the job's own rule says.
+     */
+    overlap?: 'skip' | 'allow' | 'queue-one' | 'queue-all' | 'cancel-running' | 'replace';
 };
 
 export type RunRequest = {

@@ -2,7 +2,9 @@ import type { Pool } from '@meridian/core/db/client'
 import type { StoredEvent } from '@meridian/core/event/event'
 import { readEvents } from '@meridian/core/event/read'
 import { advanceRelay, readRelayPosition } from '@meridian/core/event/relay'
+import { pauseFailing } from '@meridian/core/job/keep'
 import { eventStream } from '@meridian/core/run/wake'
+import type { KeyRing } from '@meridian/core/secret/key-ring'
 import type { Redis } from 'ioredis'
 import type { Pass } from '../loop.ts'
 
@@ -13,18 +15,28 @@ const entriesMax = 2_000
 const awayMs = 200
 const name = 'live'
 
+/** The jobs that runs have failed of, each once. */
+function failedJobs(events: readonly StoredEvent[]): { tenantId: string; jobId: string }[] {
+  const jobs = new Map<string, { tenantId: string; jobId: string }>()
+  for (const { type, tenantId, jobId } of events)
+    if (type === 'run.failed' && jobId !== null) jobs.set(jobId, { tenantId, jobId })
+  return [...jobs.values()]
+}
+
 /**
  * Tells events on to the Redis stream of live views, in order, a batch an entry (field `e`, a JSON array), and counts
- * them. At least once: readers know an event by its position.
+ * them; where runs have failed, their jobs are looked after. At least once: readers know an event by its position.
  */
 export class Relay {
   readonly #engine: Pool
   readonly #redis: Redis
+  readonly #keyRing: KeyRing
   #position: string | null = null
 
-  constructor(engine: Pool, redis: Redis) {
+  constructor(engine: Pool, redis: Redis, keyRing: KeyRing) {
     this.#engine = engine
     this.#redis = redis
+    this.#keyRing = keyRing
   }
 
   async runOnce(): Promise<Pass> {
@@ -37,6 +49,7 @@ export class Relay {
       return 'idle'
     }
     await this.#tell(events)
+    await pauseFailing(this.#engine, this.#keyRing, failedJobs(events))
     const isOurs = await advanceRelay(this.#engine, name, from, events)
     // Another relay was faster: read again where it stands.
     this.#position = isOurs ? (events.at(-1)?.position ?? null) : null

@@ -14,6 +14,8 @@ const definition: JobVersionSummary['definition'] = {
   catchUp: 'one',
   catchUpMax: 100,
   catchUpWindow: null,
+  pauseAfterFailures: null,
+  afterLastRun: 'keep',
   retry,
   priority: 3,
 }

@@ -11,6 +11,8 @@ const words: Record<keyof JobVersionSummary['definition'], string> = {
   catchUp: 'catch-up rule',
   catchUpMax: 'catch-up limit',
   catchUpWindow: 'catch-up window',
+  pauseAfterFailures: 'pause after failures',
+  afterLastRun: 'what comes after the last run',
   retry: 'retries',
   priority: 'priority',
 }

@@ -20,6 +20,8 @@ const job: JobDefinition = {
   catchUp: 'all',
   catchUpMax: 7,
   catchUpWindow: 'PT1H',
+  pauseAfterFailures: 3,
+  afterLastRun: 'delete',
   retry: { limit: 3, delay: 'PT2S', maxDelay: 'PT1M', factor: 3, jitter: 0 },
   priority: 1,
 }
@@ -51,6 +53,8 @@ describe('the form of a job', () => {
         catchUp: 'one',
         catchUpMax: 100,
         catchUpWindow: null,
+        pauseAfterFailures: null,
+        afterLastRun: 'keep',
         retry: { limit: 5, delay: 'PT0.1S', maxDelay: 'PT1.6S', factor: 2, jitter: 0.2 },
         priority: 3,
       },

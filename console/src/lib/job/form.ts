@@ -97,6 +97,8 @@ export function definitionOf(
       catchUp: form.catchUp,
       catchUpMax: before?.catchUpMax ?? 100,
       catchUpWindow: before?.catchUpWindow ?? null,
+      pauseAfterFailures: before?.pauseAfterFailures ?? null,
+      afterLastRun: before?.afterLastRun ?? 'keep',
       retry,
       priority: form.priority,
     },
