@@ -36,6 +36,11 @@ for (const { theme, width } of screens) {
     })
     const run = await sdk.jobs.run(job.id)
     await expect.poll(async () => (await sdk.runs.get(run.id)).status).toBe('failed')
+    const operation = await sdk.operations.create({
+      kind: 'jobs.edit',
+      filter: { search: label },
+      changes: { priority: 2 },
+    })
     const context = await browser.newContext({
       baseURL: status.urls.console,
       storageState: await stateOf('owner'),
@@ -58,6 +63,8 @@ for (const { theme, width } of screens) {
       '/runs',
       '/runs?status=running&last=1h',
       `/runs/${run.id}`,
+      '/operations',
+      `/operations/${operation.id}`,
       '/keys',
       '/settings',
     ]

@@ -8,6 +8,7 @@ export const shortcuts = [
       { press: 'g o', does: 'Go to the overview' },
       { press: 'g j', does: 'Go to jobs' },
       { press: 'g r', does: 'Go to runs' },
+      { press: 'g p', does: 'Go to operations' },
       { press: 'g k', does: 'Go to API keys' },
       { press: 'g s', does: 'Go to settings' },
       { press: 'c', does: 'Create a job' },

@@ -4,7 +4,7 @@ import type { LiveNews } from '#lib/live.svelte.ts'
 const restMilliseconds = 500
 const keepAliveMilliseconds = 20_000
 const created = new Set(['run.created', 'runs.created'])
-const telling = /^(runs?|job|occurrence|queue|stream)\./
+const telling = /^(runs?|job|occurrence|queue|operation|stream)\./
 
 /** What of an event is listened to. */
 type Heard = Pick<StreamedEvent, 'type'> & { data?: Record<string, unknown> | null }

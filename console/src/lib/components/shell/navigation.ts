@@ -1,5 +1,6 @@
 import CalendarClock from '@lucide/svelte/icons/calendar-clock'
 import KeyRound from '@lucide/svelte/icons/key-round'
+import Layers from '@lucide/svelte/icons/layers'
 import LayoutDashboard from '@lucide/svelte/icons/layout-dashboard'
 import List from '@lucide/svelte/icons/list'
 import Settings from '@lucide/svelte/icons/settings'
@@ -12,12 +13,15 @@ export interface Section {
   /** The second key after `g`. */
   key: string
   icon: Component<{ size?: number | string; class?: string }>
+  /** Not among the five of a narrow screen: found there by the search, and by links. */
+  isWideOnly?: boolean
 }
 
 export const sections: readonly Section[] = [
   { label: 'Overview', path: '', key: 'o', icon: LayoutDashboard },
   { label: 'Jobs', path: '/jobs', key: 'j', icon: CalendarClock },
   { label: 'Runs', path: '/runs', key: 'r', icon: List },
+  { label: 'Operations', path: '/operations', key: 'p', icon: Layers, isWideOnly: true },
   { label: 'API keys', path: '/keys', key: 'k', icon: KeyRound },
   { label: 'Settings', path: '/settings', key: 's', icon: Settings },
 ]
