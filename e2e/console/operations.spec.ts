@@ -97,7 +97,7 @@ test.describe('somebody who only looks', () => {
 
   test('is told what they lack', async ({ page, base }) => {
     await open(page, `${base}/jobs`)
-    await page.getByRole('button', { name: 'All that match' }).click()
-    await expect(page.getByRole('menuitem', { name: /Pause all that match/ })).toHaveAttribute('data-disabled', '')
+    await page.getByRole('button', { name: 'All jobs' }).click()
+    await expect(page.getByRole('menuitem', { name: 'Pause all of them' })).toHaveAttribute('data-disabled', '')
   })
 })

@@ -1,6 +1,14 @@
 import type { Operation } from '@meridian/sdk'
 import { describe, expect, it } from 'vitest'
-import { filterWords, isUnderWay, operationMeaning, operationWords, planFacts, stateWords } from './words.ts'
+import {
+  aboutWords,
+  filterWords,
+  isUnderWay,
+  operationMeaning,
+  operationWords,
+  planFacts,
+  stateWords,
+} from './words.ts'
 
 const operation = (changes: Partial<Operation> = {}): Operation => ({
   id: 'op_1',
@@ -54,6 +62,12 @@ describe('an operation in words', () => {
       'jobs, matching “bill”, tagged red and big, in queue slow',
     )
     expect(filterWords({ ids: ['job_1'] })).toBe('1 job chosen one by one')
+  })
+
+  it('says what it is about in one line', () => {
+    const plan = { from: '2026-03-01T00:00:00.000Z', to: '2026-04-01T00:00:00.000Z', tag: 'march' }
+    expect(aboutWords(operation({ kind: 'jobs.backfill', plan }))).toBe('march: 2026-03-01 to 2026-04-01')
+    expect(aboutWords(operation())).toBe('every job of the project')
   })
 
   it('lists what was asked for', () => {

@@ -34,6 +34,14 @@ export function filterWords({ ids, state, search, name, tags, queue, externalIdP
   return everything ? 'every job of the project' : parts.join(', ')
 }
 
+/** What it is about, on one line: the filter, or the range (in UTC) of a backfill. */
+export function aboutWords({ plan }: Operation): string {
+  const { filter, from, to, tag } = plan as { filter?: JobFilter; from?: string; to?: string; tag?: string | null }
+  if (filter) return filterWords(filter)
+  const range = `${from?.slice(0, 10)} to ${to?.slice(0, 10)}`
+  return tag ? `${tag}: ${range}` : range
+}
+
 /** How an operation stands, as a meaning: work that failed in part is failed. */
 export function operationMeaning(operation: Operation): Meaning {
   if (operation.state === 'running') return 'running'
