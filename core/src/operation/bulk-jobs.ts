@@ -73,20 +73,11 @@ export const resumeJobs: OperationKind<z.output<typeof resumePlan>> = {
 }
 
 const tags = z.array(tagValue).max(20)
-const { schedule, queue, overlap, catchUp, retry, priority } = jobChangesValue.shape
 
 /** What may be changed in many jobs at once: no names and ids, which are each job's own, and no targets, which may hold secrets. */
-export const editChangesValue = z
-  .strictObject({
-    schedule,
-    queue,
-    overlap,
-    catchUp,
-    retry,
-    priority,
-    addTags: tags.optional(),
-    removeTags: tags.optional(),
-  })
+export const editChangesValue = jobChangesValue
+  .omit({ name: true, description: true, externalId: true, target: true, tags: true })
+  .extend({ addTags: tags.optional(), removeTags: tags.optional() })
   .refine((changes) => Object.values(changes).some((value) => value !== undefined), 'must change something')
 
 const editPlan = z.strictObject({ filter: jobFilterValue, changes: editChangesValue })

@@ -129,6 +129,14 @@ export type BulkChanges = {
      * Occurrences that are over a minute late: the last one runs (one), none does (skip), or the last `catchUpMax` do, oldest first (all).
      */
     catchUp?: 'one' | 'skip' | 'all';
+    /**
+     * Under `catchUp: all`, how many run at most.
+     */
+    catchUpMax?: number;
+    /**
+     * Under `catchUp: all`, how late they may be. null: however late.
+     */
+    catchUpWindow?: string | null;
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
