@@ -120,4 +120,4 @@ const changeNames: Record<string, string> = {
 }
 
 const valueWords = (value: unknown): string =>
-  Array.isArray(value) ? value.join(', ') : typeof value === 'object' ? JSON.stringify(value) : String(value)
+  Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : JSON.stringify(value)
