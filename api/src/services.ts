@@ -47,7 +47,7 @@ export async function createServices(config: Config, log: Log): Promise<RunningS
   const metrics = createMetrics('api')
   const redis = openRedis(config.redisUrl, log, { enableAutoPipelining: true, commandTimeout: redisTimeoutMs })
   const wake = createWake({ redis, clock })
-  const intake = createIntake({ pool, wake, log })
+  const intake = createIntake({ pool, keyRing, wake, log })
   const authenticator = createAuthenticator({ pool, clock, log })
   const events = createEventHub({
     openReader: () => openRedis(config.redisUrl, log, {}),

@@ -268,11 +268,24 @@ create table inputs (
   job_version int,
   nominal_at timestamptz,
   replay_of uuid,
-  -- Envelope of the request. Null: the target of the job's version as it stands.
-  payload bytea
+  -- Where the request lies: a block, and the byte where it begins in it. Null: the target of the job's version as it
+  -- stands.
+  payload_block uuid,
+  payload_offset int
 ) partition by range (keep_week);
 create index inputs_run on inputs (tenant_id, project_id, id);
 create index inputs_job on inputs (tenant_id, job_id, id) where job_id is not null;
+
+-- Requests of one tenant that were accepted together, sealed as one envelope. Kept as long as the longest kept of them.
+create table input_blocks (
+  tenant_id uuid not null,
+  id uuid not null,
+  keep_week date not null,
+  sealed bytea not null
+) partition by range (keep_week);
+create index input_blocks_block on input_blocks (tenant_id, id);
+-- What is encrypted can't be compressed.
+alter table input_blocks alter column sealed set storage external;
 
 -- Three narrow tables, one a state. A run lives in exactly one of them until it ends; then in `runs`.
 -- due: scheduled for later, or waiting for its next try. Never led by priority: the far future costs nothing.
@@ -479,8 +492,11 @@ create table inputs_far partition of inputs for values from ('9999-12-31') to (m
 -- Payloads of the far future are found again by when their runs were due.
 create index inputs_far_due on inputs_far (due_at);
 
+create table input_blocks_far partition of input_blocks for values from ('9999-12-31') to (maxvalue);
+create index inputs_far_block on inputs_far (tenant_id, payload_block) where payload_block is not null;
+
 create function weekly_tables() returns setof text language sql immutable as $f$
-  select unnest(array['occurrences', 'inputs', 'runs', 'attempts', 'response_blocks', 'run_logs', 'events', 'audit_entries'])
+  select unnest(array['occurrences', 'inputs', 'input_blocks', 'runs', 'attempts', 'response_blocks', 'run_logs', 'events', 'audit_entries'])
 $f$;
 
 -- Weeks start on Monday, UTC. Makes this week, the last one, and `ahead` weeks to come, of one weekly table: whoever holds
@@ -536,7 +552,8 @@ begin
     from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
     where p.relname in (select weekly_tables()) and c.relname ~ '_w\d{4}_\d{2}$'
       and to_date(right(c.relname, 7), 'IYYY_IW') + 7 <= clock_timestamp()::date - days
-    order by week, c.relname limit 1;
+    -- Blocks last: those of requests that are still needed move with these.
+    order by week, p.relname = 'input_blocks', c.relname limit 1;
   if not found then return null; end if;
   if part.parent = 'inputs' then
     with open as (
@@ -545,9 +562,14 @@ begin
       update ready set keep_week = '9999-12-31' where keep_week = part.week returning tenant_id, id),
     open_held as (
       update held set keep_week = '9999-12-31' where keep_week = part.week returning tenant_id, id),
-    still as (select * from open union all select * from open_ready union all select * from open_held)
-    update inputs i set keep_week = '9999-12-31' from still s
-      where i.keep_week = part.week and i.tenant_id = s.tenant_id and i.id = s.id;
+    still as (select * from open union all select * from open_ready union all select * from open_held),
+    moved as (
+      update inputs i set keep_week = '9999-12-31' from still s
+        where i.keep_week = part.week and i.tenant_id = s.tenant_id and i.id = s.id
+        returning i.tenant_id, i.payload_block)
+    update input_blocks b set keep_week = '9999-12-31'
+      from (select distinct tenant_id, payload_block from moved where payload_block is not null) m
+      where b.keep_week >= part.week and b.keep_week < '9999-12-31' and b.tenant_id = m.tenant_id and b.id = m.payload_block;
   elsif part.parent = 'runs' then
     delete from inputs i using runs r
       where r.ended_at >= part.week and r.ended_at < part.week + 7 and r.state = 6 and r.due_at > r.ended_at
@@ -585,7 +607,7 @@ do $$
 declare t text;
 begin
   foreach t in array array['api_keys', 'data_keys', 'projects', 'queues', 'limits', 'jobs', 'job_versions', 'schedules',
-    'occurrences', 'inputs', 'due', 'ready', 'held', 'runs', 'attempts', 'response_blocks', 'run_logs', 'events', 'audit_entries',
+    'occurrences', 'inputs', 'input_blocks', 'due', 'ready', 'held', 'runs', 'attempts', 'response_blocks', 'run_logs', 'events', 'audit_entries',
     'idempotency_keys', 'memberships'] loop
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
@@ -618,6 +640,7 @@ grant select on executors to meridian_app;
 
 grant select, insert, update, delete on executors, due, ready, held, occurrences to meridian_engine;
 grant insert, update, delete on inputs to meridian_engine;
+grant delete on input_blocks to meridian_engine;
 grant insert on runs, attempts, response_blocks, run_logs, events, audit_entries, data_keys to meridian_engine;
 grant update on schedules, jobs, audit_entries to meridian_engine;
 grant execute on function ensure_partitions(text, int), find_overflow(), drop_partition(int), forget_idempotency_keys(int, int) to meridian_engine;
@@ -627,7 +650,7 @@ revoke execute on function ensure_partitions(text, int), find_overflow(), drop_p
 do $$
 declare t text;
 begin
-  foreach t in array array['inputs', 'due', 'ready', 'events', 'audit_entries', 'idempotency_keys'] loop
+  foreach t in array array['inputs', 'input_blocks', 'due', 'ready', 'events', 'audit_entries', 'idempotency_keys'] loop
     execute format('create policy intake on %I for insert to meridian_intake with check (true)', t);
     execute format('grant insert on %I to meridian_intake', t);
   end loop;

@@ -7,8 +7,9 @@
 -- then must be of one tenant and project.
 create function accept_runs(
   p_tenant uuid[], p_project uuid[], p_id uuid[], p_queue uuid[], p_priority int2[], p_attempts_max int2[],
-  p_due_ms float8[], p_payload text[], p_source int2[], p_job uuid[], p_job_version int[], p_replay_of uuid[],
-  p_key text[], p_fingerprint text[], p_actor text[], p_request text[], p_batch boolean, p_digest text)
+  p_due_ms float8[], p_block uuid[], p_offset int[], p_source int2[], p_job uuid[], p_job_version int[], p_replay_of uuid[],
+  p_key text[], p_fingerprint text[], p_actor text[], p_request text[], p_batch boolean, p_digest text,
+  p_block_tenant uuid[], p_block_id uuid[], p_block_sealed text[])
 returns table (o int, outcome int, run_id uuid, due_ms float8, created_ms float8, is_ready boolean)
 language plpgsql security definer set search_path = public, pg_temp as $f$
 #variable_conflict use_column
@@ -31,9 +32,9 @@ begin
       coalesce(to_timestamp(d / 1000), ik.created_at, v_now) as due, qu.pool,
       case when k is null then null else ik.subject end as holder,
       case when k is null then null else ik.fingerprint end as held_print
-    from unnest(p_tenant, p_project, p_id, p_queue, p_priority, p_attempts_max, p_due_ms, p_payload, p_source, p_job,
+    from unnest(p_tenant, p_project, p_id, p_queue, p_priority, p_attempts_max, p_due_ms, p_block, p_offset, p_source, p_job,
       p_job_version, p_replay_of, p_key, p_fingerprint, p_actor, p_request)
-      with ordinality x(t, p, i, q, pr, am, d, pl, so, j, jv, ro, k, fp, ac, rq, o)
+      with ordinality x(t, p, i, q, pr, am, d, bl, bo, so, j, jv, ro, k, fp, ac, rq, o)
     left join lateral (select queues.pool from queues where queues.tenant_id = t and queues.id = q and queues.project_id = p offset 0) qu on true
     left join lateral (select s.subject, s.fingerprint, s.created_at from idempotency_keys s
       where k is not null and s.tenant_id = t and s.project_id = p and s.key = k offset 0) ik on true
@@ -46,8 +47,14 @@ begin
       then date_trunc('week', w.keep_at at time zone 'UTC')::date else date '9999-12-31' end as week from w
   ),
   i_ as (
-    insert into inputs (tenant_id, project_id, id, keep_week, created_at, due_at, queue_id, pool, priority, source, job_id, job_version, replay_of, payload)
-    select t, p, i, week, v_now, due, q, pool, pr, so, j, jv, ro, decode(pl, 'base64') from weeks
+    insert into inputs (tenant_id, project_id, id, keep_week, created_at, due_at, queue_id, pool, priority, source, job_id, job_version, replay_of, payload_block, payload_offset)
+    select t, p, i, week, v_now, due, q, pool, pr, so, j, jv, ro, bl, bo from weeks
+  ),
+  -- Those of refused rows alone are not kept.
+  b_ as (
+    insert into input_blocks (tenant_id, id, keep_week, sealed)
+    select bt, bi, k.week, decode(bs, 'base64') from unnest(p_block_tenant, p_block_id, p_block_sealed) b(bt, bi, bs)
+    join (select t, bl, max(week) as week from weeks where bl is not null group by t, bl) k on k.t = bt and k.bl = bi
   ),
   r_ as (
     insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempts_max, keep_week, job_id)

@@ -241,7 +241,6 @@ language plpgsql set enable_nestloop = off as $f$
 #variable_conflict use_column
 declare
   v_until timestamptz;
-  v_room int;
 begin
   if not pg_try_advisory_xact_lock(42, p_pool) then return; end if;
   v_until := clock_timestamp() + p_ahead_ms * interval '1 millisecond';
@@ -250,21 +249,22 @@ begin
     return query select s_tenant, s_queue, s_id, s_fence, null::float8, null::date from promote_due(p_pool, v_until, 2 * p_batch);
   end if;
   if not exists (select from ready where pool = p_pool) then return; end if;
-  select p_cap - count(*) into v_room from held h where h.pool = p_pool;
-  -- Where slots come free by the thousand, one here and there is not worth a walk over all queues.
-  if v_room < greatest(1, p_room_min) then return; end if;
-  v_room := least(v_room, p_batch);
   return query
-  with recursive q as (
-    (select w.tenant_id, w.queue_id from ready w where w.pool = p_pool order by w.tenant_id, w.queue_id limit 1)
+  with recursive
+  used as materialized (
+    select h.tenant_id, h.queue_id, count(*)::int n from held h where h.pool = p_pool group by 1, 2),
+  -- Where slots come free by the thousand, one here and there is not worth a walk over all queues.
+  room as materialized (
+    select least(p_cap - free.used, p_batch) n from (select coalesce(sum(n), 0)::int used from used) free
+    where p_cap - free.used >= greatest(1, p_room_min)),
+  q as (
+    (select w.tenant_id, w.queue_id from room, ready w where w.pool = p_pool order by w.tenant_id, w.queue_id limit 1)
     union all
     select n.tenant_id, n.queue_id from q, lateral (
       select w.tenant_id, w.queue_id from ready w
       where w.pool = p_pool and (w.tenant_id, w.queue_id) > (q.tenant_id, q.queue_id)
       order by w.tenant_id, w.queue_id limit 1) n
   ),
-  used as materialized (
-    select h.tenant_id, h.queue_id, count(*)::int n from held h where h.pool = p_pool group by 1, 2),
   tused as materialized (select tenant_id, sum(n)::int n from used group by 1),
   -- A tenant's second queue stands behind every tenant's first, so that many queues give nobody more than one does.
   open as materialized (
@@ -280,14 +280,14 @@ begin
   share as materialized (select tenant_id, count(*)::int queues, (count(*) over ())::int tenants from open group by tenant_id),
   candidates as (
     select c.*, row_number() over (partition by o.tenant_id order by c.priority, c.due_at) + o.tn as rank, o.tmax, o.weight
-    from open o join share s on s.tenant_id = o.tenant_id cross join lateral (
+    from open o join share s on s.tenant_id = o.tenant_id cross join room cross join lateral (
       select w.ctid as place, w.priority, w.due_at from ready w
       where w.pool = p_pool and w.tenant_id = o.tenant_id and w.queue_id = o.queue_id
       order by w.priority, w.due_at
-      limit greatest(0, least(v_room, 1 + (3 * v_room) / (2 * s.tenants * s.queues), o.qmax - o.un))) c
+      limit greatest(0, least(room.n, 1 + (3 * room.n) / (2 * s.tenants * s.queues), o.qmax - o.un))) c
   ),
   pick as materialized (
-    select place from candidates where rank <= tmax order by rank / weight, priority, due_at limit v_room),
+    select place from candidates where rank <= tmax order by rank / weight, priority, due_at limit (select n from room)),
   gone as (delete from ready w where w.ctid = any(array(select place from pick)) returning w.*),
   taken as (
     insert into held (pool, tenant_id, queue_id, id, project_id, state, priority, attempt, attempts_max, fence, due_at,
@@ -308,15 +308,17 @@ revoke execute on function release_waiting, promote_due from public;
 -- A run by hand that minds the job's other runs: accepted like any other, a moment ahead of now, so that promotion decides.
 create function accept_minding(
   p_tenant uuid[], p_project uuid[], p_id uuid[], p_queue uuid[], p_priority int2[], p_attempts_max int2[],
-  p_due_ms float8[], p_payload text[], p_source int2[], p_job uuid[], p_job_version int[], p_replay_of uuid[],
-  p_key text[], p_fingerprint text[], p_actor text[], p_request text[], p_batch boolean, p_digest text, p_overlap int2)
+  p_due_ms float8[], p_block uuid[], p_offset int[], p_source int2[], p_job uuid[], p_job_version int[], p_replay_of uuid[],
+  p_key text[], p_fingerprint text[], p_actor text[], p_request text[], p_batch boolean, p_digest text,
+  p_block_tenant uuid[], p_block_id uuid[], p_block_sealed text[], p_overlap int2)
 returns table (o int, outcome int, run_id uuid, due_ms float8, created_ms float8, is_ready boolean)
 language plpgsql security definer set search_path = public, pg_temp as $f$
 #variable_conflict use_column
 begin
   return query select * from accept_runs(p_tenant, p_project, p_id, p_queue, p_priority, p_attempts_max,
     array(select greatest(d, round(extract(epoch from clock_timestamp())::float8 * 1000) + 25) from unnest(p_due_ms) with ordinality u(d, n) order by n),
-    p_payload, p_source, p_job, p_job_version, p_replay_of, p_key, p_fingerprint, p_actor, p_request, p_batch, p_digest);
+    p_block, p_offset, p_source, p_job, p_job_version, p_replay_of, p_key, p_fingerprint, p_actor, p_request, p_batch, p_digest,
+    p_block_tenant, p_block_id, p_block_sealed);
   update due set overlap = p_overlap from unnest(p_tenant, p_id) u(t, i) where due.tenant_id = t and due.id = i;
 end $f$;
 

@@ -26,7 +26,7 @@ async function populate(tenant: TestTenant): Promise<void> {
     await prepareRun(ctx, { target, idempotencyKey: 'same', fingerprint: Buffer.alloc(32) }),
     await prepareRun(ctx, { target, dueAt }),
   ]
-  await acceptRuns(db.app, rows, false)
+  await acceptRuns({ pool: db.app, keyRing: db.keyRing }, rows, false)
 }
 
 beforeAll(async () => {

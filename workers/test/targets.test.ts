@@ -60,7 +60,7 @@ describe('a target', () => {
     const erased = testCtx(scene.bench.db, await createTenant(scene.bench.db), { keyRing: scene.bench.ctx.keyRing })
     const once = toRetryPolicy(retryPolicyValue.parse({ limit: 0 }))
     const row = await prepareRun(erased, { ...scene.at('/erased'), retry: once })
-    await acceptRuns(scene.bench.db.app, [row], false)
+    await acceptRuns({ pool: scene.bench.db.app, keyRing: erased.keyRing }, [row], false)
     await scene.bench.db.owner.query('update data_keys set wrapped = null, destroyed_at = now() where tenant_id = $1', [
       erased.tenantId,
     ])

@@ -104,7 +104,7 @@ export async function createBench(options: BenchOptions = {}): Promise<Bench> {
     },
     async accept(...runs) {
       const rows: IntakeRow[] = await Promise.all(runs.map((run) => prepareRun(ctx, run)))
-      const results = await acceptRuns(db.app, rows, false)
+      const results = await acceptRuns({ pool: db.app, keyRing: ctx.keyRing }, rows, false)
       // As the api does it: best effort.
       if (publisher.status === 'ready')
         await publisher.publish(wakeChannel(1), String(Date.now())).catch(() => undefined)

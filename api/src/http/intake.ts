@@ -5,6 +5,7 @@ import type { Log } from '@meridian/core/kernel/log'
 import { acceptMinding, acceptRuns, type IntakeResult, type IntakeRow } from '@meridian/core/run/accept'
 import type { OverlapRule } from '@meridian/core/run/overlap'
 import type { Run } from '@meridian/core/run/run'
+import type { KeyRing } from '@meridian/core/secret/key-ring'
 import { createGroupCommit } from './group-commit.ts'
 import type { Wake } from './wake.ts'
 
@@ -21,6 +22,13 @@ export interface Intake {
   drained(): Promise<void>
 }
 
+interface IntakeOptions {
+  pool: Pool
+  keyRing: KeyRing
+  wake: Wake
+  log: Log
+}
+
 const rowsMax = 500
 /** Payload bytes in one flush: a statement has to stay a size that Postgres takes in its stride. */
 const flushBytesMax = 8 * 1024 * 1024
@@ -31,17 +39,17 @@ function toAnswer(result: IntakeResult): { run: Run; isReplay: boolean } {
   return { run: result.run, isReplay: result.outcome === 'replayed' }
 }
 
-export function createIntake({ pool, wake, log }: { pool: Pool; wake: Wake; log: Log }): Intake {
+export function createIntake({ pool, keyRing, wake, log }: IntakeOptions): Intake {
   const group = createGroupCommit<IntakeRow, IntakeResult>({
     flush: async (rows) => {
-      const results = await acceptRuns(pool, rows, false)
+      const results = await acceptRuns({ pool, keyRing }, rows, false)
       wake.forRuns(rows, results)
       return results
     },
     isUnavailable: (error) =>
       isUnavailable(error) || (error instanceof AppError && error.code === 'dependency-unavailable'),
     rowsMax,
-    weigh: (row) => row.payload?.length ?? 0,
+    weigh: (row) => row.request?.length ?? 0,
     weightMax: flushBytesMax,
   })
   return {
@@ -59,12 +67,12 @@ export function createIntake({ pool, wake, log }: { pool: Pool; wake: Wake; log:
       return toAnswer(await group.submit(row))
     },
     async acceptMinding(row, rule) {
-      const result = await acceptMinding(pool, row, rule)
+      const result = await acceptMinding({ pool, keyRing }, row, rule)
       wake.forRuns([row], [result])
       return toAnswer(result)
     },
     async acceptBatch(rows, digest) {
-      const results = await acceptRuns(pool, rows, true, digest)
+      const results = await acceptRuns({ pool, keyRing }, rows, true, digest)
       wake.forRuns(rows, results)
       return results
     },

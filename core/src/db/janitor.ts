@@ -3,6 +3,7 @@ import { isRetryable, type Pool, runNamed } from './client.ts'
 const weeklyTables = [
   'occurrences',
   'inputs',
+  'input_blocks',
   'runs',
   'attempts',
   'response_blocks',
@@ -80,6 +81,25 @@ export async function forgetFarInputs(pool: Pool, days: number, limit: number): 
        returning 1)
      select count(*)::int from gone`,
     [days, limit],
+  )
+  return rows[0]?.[0] ?? 0
+}
+
+/** Deletes far blocks of requests that no far run needs any more, at most `limit` at a time. */
+export async function forgetFarBlocks(pool: Pool, limit: number): Promise<number> {
+  const rows = await runNamed<[number]>(
+    pool,
+    'forget_far_blocks',
+    `with gone as (
+       delete from input_blocks where keep_week = date '9999-12-31' and ctid = any(array(
+         select b.ctid from input_blocks b
+         where b.keep_week = date '9999-12-31' and not exists (
+           select from inputs i
+           where i.keep_week = date '9999-12-31' and i.tenant_id = b.tenant_id and i.payload_block = b.id offset 0)
+         limit $1))
+       returning 1)
+     select count(*)::int from gone`,
+    [limit],
   )
   return rows[0]?.[0] ?? 0
 }

@@ -377,7 +377,15 @@ export const inputs = pgTable('inputs', {
   jobVersion: integer('job_version'),
   nominalAt: instant('nominal_at'),
   replayOf: uuid('replay_of'),
-  payload: bytea('payload'),
+  payloadBlock: uuid('payload_block'),
+  payloadOffset: integer('payload_offset'),
+})
+
+export const inputBlocks = pgTable('input_blocks', {
+  tenantId: uuid('tenant_id').notNull(),
+  id: uuid('id').notNull(),
+  keepWeek: date('keep_week').notNull(),
+  sealed: bytea('sealed').notNull(),
 })
 
 export const due = pgTable(

@@ -155,7 +155,11 @@ describe('queues', () => {
 describe('depths', () => {
   const target = httpTargetValue.parse({ type: 'http', url: 'https://example.com/' })
   const accept = async (queue: string, dueAt?: Date): Promise<void> => {
-    const [result] = await acceptRuns(db.app, [await prepareRun(ctx, { target, queue, dueAt })], false)
+    const [result] = await acceptRuns(
+      { pool: db.app, keyRing: db.keyRing },
+      [await prepareRun(ctx, { target, queue, dueAt })],
+      false,
+    )
     expect(result?.outcome).toBe('accepted')
   }
 

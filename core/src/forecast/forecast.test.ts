@@ -55,7 +55,7 @@ describe('starts', () => {
     expect(await countOf(soon() - hourMs / 2, untilMs)).toBe(4 + 3)
     const target = httpTargetValue.parse({ type: 'http', url: 'https://example.com/' })
     const row = await prepareRun(ctx, { target, dueAt: new Date(soon()) })
-    await acceptRuns(db.app, [row], false)
+    await acceptRuns({ pool: db.app, keyRing: db.keyRing }, [row], false)
     expect(await countOf(soon() - hourMs / 2, untilMs)).toBe(8)
   })
 

@@ -5,6 +5,8 @@ import type { Ctx } from '../db/context.ts'
 import { resolveQueue } from '../flow/queues.ts'
 import { AppError } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
+import { sealTogether } from '../secret/block.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
 import { type OverlapRule, overlapCodes } from './overlap.ts'
 import { bodyBytes, encodeRequest } from './request-codec.ts'
 import { type RetryPolicy, retryPolicyValue, toRetryPolicy } from './retry-policy.ts'
@@ -26,7 +28,7 @@ export interface NewRun {
   fingerprint?: Buffer | undefined
 }
 
-/** A run ready to be written: checked, its queue known, its payload sealed. */
+/** A run ready to be written: checked, its queue known, its request encoded. It is sealed when it is written. */
 export interface IntakeRow {
   tenantId: Uuid
   projectId: Uuid
@@ -38,8 +40,8 @@ export interface IntakeRow {
   priority: number
   attemptsMax: number
   dueAtMs: number | null
-  /** Null: the target of the job's version as it stands. */
-  payload: Buffer | null
+  /** What `encodeRequest` gave. Null: the target of the job's version as it stands. */
+  request: Buffer | null
   source: RunSource
   jobId: Uuid | null
   jobVersion: number | null
@@ -78,7 +80,7 @@ export async function toIntakeRow(
     priority: input.priority ?? defaultPriority,
     attemptsMax: input.attemptsMax,
     dueAtMs: input.dueAt?.getTime() ?? null,
-    payload: null,
+    request: null,
     source: input.source,
     jobId: null,
     jobVersion: null,
@@ -91,7 +93,7 @@ export async function toIntakeRow(
 }
 
 /**
- * Prepares an ad hoc run for `acceptRuns`: the caller may start runs, the queue exists, the payload is sealed.
+ * Prepares an ad hoc run for `acceptRuns`: the caller may start runs, the queue exists, the tenant's key is at hand.
  * Nothing is written yet, so rows of many callers can go into one flush.
  */
 export async function prepareRun(ctx: Ctx, input: NewRun): Promise<IntakeRow> {
@@ -106,25 +108,44 @@ export async function prepareRun(ctx: Ctx, input: NewRun): Promise<IntakeRow> {
     timeoutMs: targetTimeoutMs(target),
     retry,
   }
-  row.payload = await ctx.keyRing.seal(row.tenantId, row.id, encodeRequest(request, bodyBytes(target.body)))
+  await ctx.keyRing.load(ctx.tenantId)
+  row.request = encodeRequest(request, bodyBytes(target.body))
   return row
 }
 
+/** What accepting takes. */
+export interface AcceptMeans {
+  pool: Pool
+  keyRing: KeyRing
+}
+
+/** A claim fetches whole blocks, and runs that are due apart are claimed apart: so they are small. */
+const blockBytes = 16_384
+const weekMs = 7 * 86_400_000
+
+/** Blocks are kept as long as the longest kept of them, so only what is due at about the same time shares one. */
+const weekOf = (dueAtMs: number | null): number => (dueAtMs === null ? 0 : Math.floor(dueAtMs / weekMs))
+
 type AcceptedRow = [number, number, Uuid, number, number, boolean]
 
-const statement = 'select * from accept_runs($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18)'
-const mindingStatement =
-  'select * from accept_minding($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19::smallint)'
+const places22 = Array.from({ length: 22 }, (_, index) => `$${index + 1}`).join(',')
+const statement = `select * from accept_runs(${places22})`
+const mindingStatement = `select * from accept_minding(${places22},$23::smallint)`
 
 /**
  * Writes the runs of one flush in one transaction; returning means they are on disk. Each row is answered by itself,
  * in order. With `batch` all rows are of one caller and tell one event and one audit line, which carries `digest`.
  * Throws `dependency-unavailable` when the database is away; then nothing was written.
  */
-export async function acceptRuns(pool: Pool, rows: IntakeRow[], batch: boolean, digest = ''): Promise<IntakeResult[]> {
+export async function acceptRuns(
+  means: AcceptMeans,
+  rows: IntakeRow[],
+  batch: boolean,
+  digest = '',
+): Promise<IntakeResult[]> {
   try {
-    const values = [...columnsOf(rows), batch, digest]
-    return toResults(rows, await runNamed<AcceptedRow>(pool, 'accept_runs', statement, values))
+    const values = await parametersOf(means.keyRing, rows, batch, digest)
+    return toResults(rows, await runNamed<AcceptedRow>(means.pool, 'accept_runs', statement, values))
   } catch (error) {
     throw toAppError(error)
   }
@@ -134,10 +155,10 @@ export async function acceptRuns(pool: Pool, rows: IntakeRow[], batch: boolean, 
  * Writes one run of a job by hand that minds the job's other runs: a moment later its overlap rule decides whether it
  * runs, waits, or ends as skipped. Throws as `acceptRuns`.
  */
-export async function acceptMinding(pool: Pool, row: IntakeRow, rule: OverlapRule): Promise<IntakeResult> {
+export async function acceptMinding(means: AcceptMeans, row: IntakeRow, rule: OverlapRule): Promise<IntakeResult> {
   try {
-    const values = [...columnsOf([row]), false, '', overlapCodes[rule]]
-    const answers = await runNamed<AcceptedRow>(pool, 'accept_minding', mindingStatement, values)
+    const values = [...(await parametersOf(means.keyRing, [row], false, '')), overlapCodes[rule]]
+    const answers = await runNamed<AcceptedRow>(means.pool, 'accept_minding', mindingStatement, values)
     const [result] = toResults([row], answers)
     if (result === undefined) throw new Error('a run was not answered')
     return result
@@ -146,7 +167,14 @@ export async function acceptMinding(pool: Pool, row: IntakeRow, rule: OverlapRul
   }
 }
 
-function columnsOf(rows: IntakeRow[]): unknown[] {
+async function parametersOf(keyRing: KeyRing, rows: IntakeRow[], batch: boolean, digest: string): Promise<unknown[]> {
+  const { blocks, places, lost } = await sealTogether(
+    keyRing,
+    rows.map(({ tenantId, request, dueAtMs }) => ({ tenantId, bytes: request, group: weekOf(dueAtMs) })),
+    blockBytes,
+  )
+  // Nothing may be written of a batch that is not whole; alone, a row without its request is refused by itself.
+  for (const error of lost.values()) throw error
   const column = (pick: (row: IntakeRow) => string | number | null): string => arrayLiteral(rows.map(pick))
   const base64 = (bytes: Buffer | null): string | null => bytes?.toString('base64') ?? null
   return [
@@ -157,7 +185,8 @@ function columnsOf(rows: IntakeRow[]): unknown[] {
     column((row) => row.priority),
     column((row) => row.attemptsMax),
     column((row) => row.dueAtMs),
-    column((row) => base64(row.payload)),
+    arrayLiteral(places.map((place) => place?.blockId)),
+    arrayLiteral(places.map((place) => place?.offset)),
     column((row) => runSources.indexOf(row.source)),
     column((row) => row.jobId),
     column((row) => row.jobVersion),
@@ -166,6 +195,11 @@ function columnsOf(rows: IntakeRow[]): unknown[] {
     column((row) => base64(row.fingerprint)),
     column((row) => row.actor),
     textArrayLiteral(rows.map((row) => row.requestId)),
+    batch,
+    digest,
+    arrayLiteral(blocks.map((block) => block.tenantId)),
+    arrayLiteral(blocks.map((block) => block.id)),
+    arrayLiteral(blocks.map((block) => base64(block.sealed))),
   ]
 }
 

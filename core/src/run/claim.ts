@@ -17,11 +17,20 @@ export interface Claimed {
   jobId: Uuid | null
   jobVersion: number | null
   source: RunSource
-  /** Size of the run's own sealed request; null when it does what the job's version says. */
-  payloadBytes: number | null
-  /** The run's own sealed request, unless it is too large for a claim to carry: then `readPayload` fetches it. */
-  sealed: Buffer | null
+  /** Where the run's own request lies; null when it does what the job's version says. */
+  request: { block: RequestBlock; offset: number } | null
   keepWeek: string
+}
+
+/** Requests of one tenant that were accepted together. Runs of one claim share it. */
+export interface RequestBlock {
+  id: Uuid
+  /** Of the envelope. */
+  bytes: number
+  /** The envelope, unless it is too large for a claim to carry: then `readBlock` fetches it. */
+  sealed: Buffer | null
+  /** Its content, once somebody has opened it. */
+  opened: Buffer | null
 }
 
 export interface Claim {
@@ -33,26 +42,29 @@ export interface Claim {
 /** How long a lease lasts without a heartbeat, where nothing else is configured. */
 export const defaultLeaseSeconds = 15
 
+/** A run; or, with ordinal 0, a block: then its id, size and content, and nothing else, mean something. */
 type ClaimRow = [
-  number,
-  Uuid,
-  number,
-  number,
-  number | null,
-  Uuid | null,
-  number | null,
-  number,
-  number | null,
-  string | null,
-  string,
-  number,
+  ordinal: number,
+  projectId: Uuid,
+  attempt: number,
+  attemptsMax: number,
+  nominalAtMs: number | null,
+  jobId: Uuid | null,
+  jobVersion: number | null,
+  source: number,
+  blockId: Uuid | null,
+  offsetOrBytes: number | null,
+  sealed: string | null,
+  keepWeek: string,
+  nowMs: number,
 ]
 
-/** A claim takes a thousand runs: payloads beyond this are fetched one by one, or they would fill any memory. */
+/** A claim takes a thousand runs: blocks beyond this are fetched one by one, or they would fill any memory. */
 const carriedBytesMax = 65_536
 
-// One index probe a row, then by place: whatever the planner believes about tables that are empty when analysed. A
-// payload is fetched here, so it never travels through Redis; pg reads fields as UTF-8, hence base64.
+// One index probe a row, then by place: whatever the planner believes about tables that are empty when analysed. Requests
+// are fetched here, so they never travel through Redis: behind the runs (ordinal 0) come their blocks, each once. pg reads
+// fields as UTF-8, hence base64.
 const statement = (week: string): string => `
   with c as (
     update held h set state = 3, attempt = h.attempt + 1, since = clock_timestamp(),
@@ -64,15 +76,25 @@ const statement = (week: string): string => `
         where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f and h.state + 0 = 2
         offset 0) k) x
     where h.ctid = x.place and h.state + 0 = 2
-    returning x.o::int as o, h.tenant_id, h.project_id, h.id, h.attempt, h.attempts_max, h.nominal_at, h.keep_week
-  )
-  select c.o, c.project_id, c.attempt, c.attempts_max, round(extract(epoch from c.nominal_at)::float8 * 1000), n.job_id, n.job_version,
-    n.source, octet_length(n.payload), case when octet_length(n.payload) <= ${carriedBytesMax} then encode(n.payload, 'base64') end,
-    c.keep_week, extract(epoch from clock_timestamp())::float8 * 1000
-  from c cross join lateral (
-    select i.job_id, i.job_version, i.source, i.payload from inputs i
-    where i.keep_week = ${week} and i.tenant_id = c.tenant_id and i.project_id = c.project_id and i.id = c.id
-    offset 0) n`
+    returning x.o::int as o, h.tenant_id, h.project_id, h.id, h.attempt, h.attempts_max, h.nominal_at, h.keep_week),
+  r as materialized (
+    select c.o, c.tenant_id, c.project_id, c.attempt, c.attempts_max, c.nominal_at, c.keep_week,
+      n.job_id, n.job_version, n.source, n.payload_block, n.payload_offset
+    from c cross join lateral (
+      select i.job_id, i.job_version, i.source, i.payload_block, i.payload_offset from inputs i
+      where i.keep_week = ${week} and i.tenant_id = c.tenant_id and i.project_id = c.project_id and i.id = c.id
+      offset 0) n)
+  select o, project_id, attempt, attempts_max, round(extract(epoch from nominal_at)::float8 * 1000), job_id, job_version,
+    source, payload_block, payload_offset, null, keep_week, extract(epoch from clock_timestamp())::float8 * 1000
+  from r
+  union all
+  select 0, null, 0, 0, null, null, null, 0, b.id, octet_length(b.sealed),
+    case when octet_length(b.sealed) <= ${carriedBytesMax} then encode(b.sealed, 'base64') end, null, 0
+  from (
+    select tenant_id, payload_block, min(keep_week) as week from r where payload_block is not null group by 1, 2) d
+  cross join lateral (
+    select i.id, i.sealed from input_blocks i
+    where i.keep_week >= d.week and i.tenant_id = d.tenant_id and i.id = d.payload_block offset 0) b`
 
 const acrossWeeks = statement('c.keep_week')
 const ofOneWeek = statement('$8::date')
@@ -102,23 +124,26 @@ export async function claimRuns(
     leaseSeconds,
     ...(week === undefined ? [] : [week]),
   ])
+  const blocks = new Map<Uuid, RequestBlock>()
+  for (const row of rows) {
+    const [ordinal, , , , , , , , id, bytes, sealed] = row
+    if (ordinal !== 0 || id === null) continue
+    blocks.set(id, {
+      id,
+      bytes: bytes ?? 0,
+      sealed: sealed === null ? null : Buffer.from(sealed, 'base64'),
+      opened: null,
+    })
+  }
   const runs: Claimed[] = []
-  for (const [
-    ordinal,
-    projectId,
-    attempt,
-    attemptsMax,
-    nominalAtMs,
-    jobId,
-    jobVersion,
-    source,
-    payloadBytes,
-    payload,
-    keepWeek,
-  ] of rows) {
+  for (const row of rows) {
+    const [ordinal, projectId, attempt, attemptsMax, nominalAtMs, jobId, jobVersion, source, blockId, offset] = row
     const admitted = parcel[ordinal - 1]
     if (admitted === undefined) continue
     const [tenantId, queueId, id, fence, dueAtMs] = admitted
+    // A block that is gone is told as one that nobody can open.
+    const block =
+      blockId === null ? null : (blocks.get(blockId) ?? { id: blockId, bytes: 0, sealed: null, opened: null })
     runs.push({
       tenantId,
       projectId,
@@ -132,25 +157,23 @@ export async function claimRuns(
       jobId,
       jobVersion,
       source: runSources[source] ?? 'api',
-      payloadBytes,
-      sealed: payload === null ? null : Buffer.from(payload, 'base64'),
-      keepWeek,
+      request: block && { block, offset: offset ?? 0 },
+      keepWeek: row[11],
     })
   }
-  return { runs, nowMs: rows[0]?.[11] ?? 0 }
+  return { runs, nowMs: rows[0]?.[12] ?? 0 }
 }
 
-/** The sealed request of a run that was too large for its claim. Throws when it is gone. */
-export async function readPayload(pool: Pool, { tenantId, projectId, id, keepWeek }: Claimed): Promise<Buffer> {
-  const rows = await runNamed<[Buffer | null]>(
+/** The envelope of a block that was too large for its claim. Throws when it is gone. */
+export async function readBlock(pool: Pool, { tenantId, keepWeek }: Claimed, id: Uuid): Promise<Buffer> {
+  const rows = await runNamed<[Buffer]>(
     pool,
-    'read_payload',
-    'select payload from inputs where keep_week = $1 and tenant_id = $2 and project_id = $3 and id = $4',
-    [keepWeek, tenantId, projectId, id],
+    'read_block',
+    'select sealed from input_blocks where keep_week >= $1 and tenant_id = $2 and id = $3',
+    [keepWeek, tenantId, id],
   )
-  const payload = rows[0]?.[0]
-  if (payload === undefined || payload === null) throw new Error('the payload of the run is gone')
-  return payload
+  if (rows[0] === undefined) throw new Error('the request of the run is gone')
+  return rows[0][0]
 }
 
 /** What names a held run and proves who holds it. */

@@ -4,8 +4,8 @@ import { type Ctx, type Tx, withRead } from '../db/context.ts'
 import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { BodyStore } from '../object/store.ts'
+import { itemAt } from '../secret/block.ts'
 import { decodeRequest } from './request-codec.ts'
-import { responseAt } from './response-block.ts'
 import { decodeResponse, type StoredResponse } from './response-codec.ts'
 import { isFinal, type Run } from './run.ts'
 import { clockSlack, selectRun } from './select.ts'
@@ -103,22 +103,33 @@ export const getRunRequest = async (ctx: Ctx, id: Uuid): Promise<RequestView> =>
   })
 }
 
-type InputRow = [Uuid | null, number | null, Buffer | null, Buffer | null]
+type InputRow = [Uuid | null, Uuid | null, number, string, Buffer | null]
 
 /** The encoded request of a run: its own, or that of the job's version. Call `keyRing.load` before the transaction. */
 export async function readRequest(tx: Tx, id: Uuid): Promise<Buffer> {
   const rows = await runNamed<InputRow>(
     tx.client,
     'read_request',
-    `select i.job_id, i.job_version, i.payload, v.target from inputs i
+    `select i.job_id, i.payload_block, i.payload_offset, i.keep_week, v.target from inputs i
      left join job_versions v on v.tenant_id = i.tenant_id and v.job_id = i.job_id and v.version = i.job_version
      where i.tenant_id = $1 and i.project_id = $2 and i.id = $3`,
     [tx.tenantId, tx.projectId, id],
   )
-  const [jobId, , payload, target] = rows[0] ?? [null, null, null, null]
-  if (payload !== null) return tx.keyRing.open(tx.tenantId, id, payload)
+  const [jobId, blockId, offset, keepWeek, target] = rows[0] ?? [null, null, 0, '', null]
+  if (blockId !== null) return itemAt(await readInputBlock(tx, blockId, keepWeek), offset)
   if (target !== null && jobId !== null) return tx.keyRing.open(tx.tenantId, jobId, target)
   throw notFound('run')
+}
+
+async function readInputBlock(tx: Tx, id: Uuid, keepWeek: string): Promise<Buffer> {
+  const rows = await runNamed<[Buffer]>(
+    tx.client,
+    'input_block',
+    'select sealed from input_blocks where tenant_id = $1 and id = $2 and keep_week >= $3',
+    [tx.tenantId, id, keepWeek],
+  )
+  if (rows[0] === undefined) throw notFound('run')
+  return tx.keyRing.open(tx.tenantId, id, rows[0][0])
 }
 
 export interface ResponseView {
@@ -157,12 +168,12 @@ async function readResponse(tx: Tx, id: Uuid, attempt: number | undefined): Prom
   if (rows[0] === undefined) return null
   const [blockId, offset, objectKey, httpStatus, endedAt] = rows[0]
   if (httpStatus === null) return null
-  const opened = blockId === null ? null : await readBlock(tx, blockId, endedAt)
-  return { httpStatus, response: opened && decodeResponse(responseAt(opened, offset)), objectKey }
+  const opened = blockId === null ? null : await readResponseBlock(tx, blockId, endedAt)
+  return { httpStatus, response: opened && decodeResponse(itemAt(opened, offset)), objectKey }
 }
 
 /** A block of responses, opened. It was written by the statement that ended the attempt. */
-async function readBlock(tx: Tx, id: Uuid, endedAt: Date): Promise<Buffer> {
+async function readResponseBlock(tx: Tx, id: Uuid, endedAt: Date): Promise<Buffer> {
   const rows = await runNamed<[Buffer]>(
     tx.client,
     'response_block',

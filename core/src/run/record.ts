@@ -1,8 +1,8 @@
 import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
+import { type Block, type Place, sealTogether } from '../secret/block.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { askTwice, type Lease, leaseColumns } from './claim.ts'
-import { type ResponseBlock, type ResponsePlace, sealResponses } from './response-block.ts'
 import { stateCodes } from './run.ts'
 
 /** How one attempt went, as it is written down. */
@@ -78,10 +78,13 @@ const retryStatement = `
     select tenant_id, project_id, 'run.retrying', id, job_id, jsonb_build_object('error', err, 'attempt', attempt) from t)
   select id from t`
 
-/** A record with what the statement needs to know beside it. */
-type Row = AttemptRecord & { state: number; delayMs: number; place: ResponsePlace | null }
+/** To read one response is to open its whole block. */
+const blockBytes = 65_536
 
-function parameters(poolId: number, rows: readonly Row[], blocks: readonly ResponseBlock[]): unknown[] {
+/** A record with what the statement needs to know beside it. */
+type Row = AttemptRecord & { state: number; delayMs: number; place: Place | null }
+
+function parameters(poolId: number, rows: readonly Row[], blocks: readonly Block[]): unknown[] {
   const column = (pick: (row: Row) => string | number | null): string => arrayLiteral(rows.map(pick))
   return [
     poolId,
@@ -134,11 +137,12 @@ async function record(
   { name, text }: { name: string; text: string },
   records: readonly Omit<Row, 'place'>[],
 ): Promise<Set<Uuid>> {
-  const sealed = await sealResponses(
+  const sealed = await sealTogether(
     keyRing,
-    records.map(({ lease, response }) => ({ tenantId: lease.tenantId, encoded: response })),
-    onLostResponse,
+    records.map(({ lease, response }) => ({ tenantId: lease.tenantId, bytes: response })),
+    blockBytes,
   )
+  for (const [index, error] of sealed.lost) onLostResponse(error, records[index]?.lease.tenantId ?? '')
   const rows = records.map((each, index): Row => ({ ...each, place: sealed.places[index] ?? null }))
   // Written with the first asking, whoever of their runs was not found then.
   let { blocks } = sealed

@@ -36,8 +36,7 @@ export async function prepareJobRun(ctx: Ctx, jobId: Uuid, options: StartOptions
   })
   row.jobId = jobId
   row.jobVersion = version
-  if (options.body !== undefined)
-    row.payload = await ctx.keyRing.seal(ctx.tenantId, row.id, encodeRequest(request, bodyBytes(options.body)))
+  if (options.body !== undefined) row.request = encodeRequest(request, bodyBytes(options.body))
   return row
 }
 
@@ -84,6 +83,6 @@ export async function prepareReplay(ctx: Ctx, id: Uuid, options: StartOptions): 
   row.replayOf = id
   // A copy of its own: the earlier run's payload goes with that run's retention.
   const body = options.body === undefined ? request.body : bodyBytes(options.body)
-  row.payload = await ctx.keyRing.seal(ctx.tenantId, row.id, encodeRequest(request, body))
+  row.request = encodeRequest(request, body)
   return row
 }

@@ -223,7 +223,7 @@ describe('the server crashing', () => {
       for (let afterwards = 0; afterwards < 3; ) {
         try {
           const [result] = await acceptRuns(
-            stage.db.app,
+            stage.intake,
             [{ ...row, id: (await prepareRun(stage.ctx, { target })).id }],
             false,
           )

@@ -5,6 +5,7 @@ import {
   findOverflow,
   forgetCounters,
   forgetExecutors,
+  forgetFarBlocks,
   forgetFarInputs,
   forgetIdempotencyKeys,
 } from '../../src/db/janitor.ts'
@@ -23,7 +24,17 @@ afterEach(async () => {
   await ensurePartitions(stage.db.engine, 8)
 })
 
-const weekly = ['occurrences', 'inputs', 'runs', 'attempts', 'response_blocks', 'run_logs', 'events', 'audit_entries']
+const weekly = [
+  'occurrences',
+  'inputs',
+  'input_blocks',
+  'runs',
+  'attempts',
+  'response_blocks',
+  'run_logs',
+  'events',
+  'audit_entries',
+]
 const partitionsOf = (parent: string): Promise<string[]> =>
   stage.db.owner
     .query<{ name: string }>(
@@ -99,6 +110,10 @@ describe('partitions', () => {
     const claimed = await stage.claim((await stage.admit()).filter((each) => each[2] === ended?.id))
     await stage.end(claimed)
     const ids = [due, ready, ended, queued].map((each) => each?.id ?? '')
+    await run(
+      "update input_blocks set keep_week = '2019-12-30' where id in (select payload_block from inputs where id = any($1))",
+      ids,
+    )
     for (const table of ['inputs', 'due', 'ready', 'held'])
       await run(`update ${table} set keep_week = '2019-12-30' where id = any($1)`, ids)
     expect(await dropPartitions(stage.db.engine, 90)).toContain('inputs_w2020_01')
@@ -112,7 +127,7 @@ describe('partitions', () => {
     await run('delete from held')
     const again = await stage.claim(await stage.admit())
     expect(again.map((each) => each.id).toSorted()).toEqual([ready?.id ?? '', queued?.id ?? ''].toSorted())
-    expect(again.every((each) => each.sealed !== null)).toBe(true)
+    expect(again.every((each) => each.request?.block.sealed != null)).toBe(true)
     await stage.end(again)
   })
 })
@@ -131,6 +146,11 @@ describe('what has no partitions of its own', () => {
       await stage.value('select array_agg(id::text order by id) as value from inputs where id = any($1)', ids),
     ).toEqual(ids.slice(0, 2).toSorted())
     expect(await forgetFarInputs(stage.db.engine, 90, 10)).toBe(0)
+    // The three shared a block: it is needed as long as one of them.
+    expect(await forgetFarBlocks(stage.db.engine, 10)).toBe(0)
+    expect(await getRunRequest(stage.ctx, open?.id ?? '')).toMatchObject({ method: 'POST' })
+    await run('delete from inputs where id = any($1)', ids)
+    expect(await forgetFarBlocks(stage.db.engine, 10)).toBe(1)
   })
 
   it('one of a run that was cancelled years before it was due goes with its history', async () => {

@@ -204,7 +204,7 @@ describe('pictures of time', () => {
     const job = await createJob(stage.ctx, sampleJob())
     const idle = await createJob(stage.ctx, sampleJob())
     const rows = await Promise.all(Array.from({ length: 4 }, () => prepareJobRun(stage.ctx, job.id, {})))
-    const results = await acceptRuns(stage.db.app, rows, false)
+    const results = await acceptRuns(stage.intake, rows, false)
     expect(results.every((result) => result.outcome === 'accepted')).toBe(true)
     const claimed = await stage.claim(await stage.admit())
     const mine = claimed.filter((run) => run.jobId === job.id)

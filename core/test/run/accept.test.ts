@@ -21,7 +21,7 @@ const day = 86_400_000
 const print = (text: string): Buffer => createHash('sha256').update(text).digest()
 const prepare = (change: Partial<NewRun> = {}, as = ctx): Promise<IntakeRow> => prepareRun(as, { target, ...change })
 const flush = (rows: IntakeRow[], batch = false): Promise<IntakeResult[]> =>
-  acceptRuns(stage.db.app, rows, batch, 'digest')
+  acceptRuns(stage.intake, rows, batch, 'digest')
 const runOf = (result: IntakeResult | undefined): Run => {
   if (result === undefined || result.outcome === 'refused') throw new Error('the run was not accepted')
   return result.run
@@ -56,7 +56,10 @@ describe('accepting', () => {
 
   it('the payload is not readable in the table', async () => {
     const { id } = runOf((await flush([await prepare({ target: { ...target, body: 'the secret of the house' } })]))[0])
-    const payload = await stage.value<Buffer>('select payload as value from inputs where id = $1', id)
+    const payload = await stage.value<Buffer>(
+      'select sealed as value from input_blocks b join inputs i on i.payload_block = b.id where i.id = $1',
+      id,
+    )
     expect(payload.includes('secret')).toBe(false)
   })
 
@@ -284,7 +287,7 @@ describe('the database away', () => {
   it('is said as such, and nothing was written', async () => {
     const { default: pg } = await import('pg')
     const nowhere = new pg.Pool({ connectionString: 'postgres://127.0.0.1:1/none' })
-    await expect(acceptRuns(nowhere, [await prepare()], false)).rejects.toMatchObject({
+    await expect(acceptRuns({ ...stage.intake, pool: nowhere }, [await prepare()], false)).rejects.toMatchObject({
       code: 'dependency-unavailable',
     })
     await nowhere.end()

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { uuidv7 } from '../../src/kernel/ids.ts'
 import type { Admitted } from '../../src/run/admit.ts'
-import { claimRuns, handBack, readPayload, renewLeases } from '../../src/run/claim.ts'
+import { type Claimed, claimRuns, handBack, readBlock, renewLeases } from '../../src/run/claim.ts'
 import { getRun } from '../../src/run/get.ts'
 import { decodeRequest } from '../../src/run/request-codec.ts'
+import { itemAt } from '../../src/secret/block.ts'
 import { createStage, executorId, type Stage, target } from './stage.ts'
 
 let stage: Stage
@@ -11,6 +12,15 @@ beforeAll(async () => {
   stage = await createStage(inject('postgresUrl'))
 })
 afterAll(() => stage.db.close())
+
+const bytesOf = ({ request }: Claimed): number => request?.block.bytes ?? 0
+
+async function requestOf(run: Claimed): Promise<ReturnType<typeof decodeRequest>> {
+  if (run.request === null) throw new Error('the run has no request of its own')
+  const { block, offset } = run.request
+  const sealed = block.sealed ?? (await readBlock(stage.db.engine, run, block.id))
+  return decodeRequest(itemAt(await stage.db.engineKeyRing.open(run.tenantId, block.id, sealed), offset))
+}
 
 const admitted = async (count: number): Promise<Admitted[]> => {
   await stage.accept(...Array.from({ length: count }, () => ({})))
@@ -33,8 +43,8 @@ describe('claiming', () => {
       jobId: null,
     })
     expect(Math.abs(claim.nowMs - Date.now())).toBeLessThan(5_000)
-    const sealed = run?.sealed ?? Buffer.alloc(0)
-    const request = decodeRequest(await stage.db.engineKeyRing.open(parcel[0], parcel[2], sealed))
+    if (run === undefined) throw new Error('nothing was claimed')
+    const request = await requestOf(run)
     expect(request).toMatchObject({ method: 'POST', url: target.url })
     expect(request.body?.toString()).toBe('{"a":1}')
     const now = await getRun(stage.ctx, parcel[2])
@@ -79,19 +89,38 @@ describe('claiming', () => {
   it('a large payload is not carried by the claim, and is there when it is asked for', async () => {
     const sizes = [60_000, 3_000_000]
     await stage.accept(...sizes.map((size) => ({ target: { ...target, body: 'x'.repeat(size) } })))
-    const runs = (await stage.claim(await stage.admit())).toSorted(
-      (a, b) => (a.payloadBytes ?? 0) - (b.payloadBytes ?? 0),
-    )
-    expect(runs.map((run) => run.sealed === null)).toEqual([false, true])
+    const runs = (await stage.claim(await stage.admit())).toSorted((a, b) => bytesOf(a) - bytesOf(b))
+    expect(runs.map((run) => run.request?.block.sealed === null)).toEqual([false, true])
     for (const [index, run] of runs.entries()) {
-      expect(run.payloadBytes).toBeGreaterThan(sizes[index] ?? 0)
-      const sealed = run.sealed ?? (await readPayload(stage.db.engine, run))
-      const { body } = decodeRequest(await stage.db.engineKeyRing.open(run.tenantId, run.id, sealed))
-      expect(body?.toString()).toBe('x'.repeat(sizes[index] ?? 0))
+      expect(bytesOf(run)).toBeGreaterThan(sizes[index] ?? 0)
+      expect((await requestOf(run)).body?.toString()).toBe('x'.repeat(sizes[index] ?? 0))
     }
     const [, large] = runs
     if (large === undefined) throw new Error('nothing was claimed')
-    await expect(readPayload(stage.db.engine, { ...large, id: uuidv7(Date.now()) })).rejects.toThrow('gone')
+    await expect(readBlock(stage.db.engine, large, uuidv7(Date.now()))).rejects.toThrow('gone')
+  })
+
+  it('requests that were accepted together come once, and each run finds its own', async () => {
+    const sizes = Array.from({ length: 60 }, (_, index) => 1 + index * 31)
+    await stage.accept(...sizes.map((size) => ({ target: { ...target, body: 'x'.repeat(size) } })))
+    const runs = await stage.claim(await stage.admit())
+    const blocks = new Set(runs.map((run) => run.request?.block))
+    expect(blocks.size).toBeLessThan(10)
+    expect(
+      await stage.value(
+        'select count(*)::int as value from input_blocks where id = any($1)',
+        [...blocks].map((block) => block?.id),
+      ),
+    ).toBe(blocks.size)
+    const found = await Promise.all(runs.map(async (run) => (await requestOf(run)).body?.length ?? 0))
+    expect(found.toSorted((a, b) => a - b)).toEqual(sizes)
+  })
+
+  it('runs of one flush that are due weeks apart share no block', async () => {
+    const weekMs = 7 * 86_400_000
+    await stage.accept(...[0, 1, 2].map((week) => ({ dueAt: new Date(Date.now() + 60_000 + week * weekMs) })))
+    const blocks = 'select count(distinct payload_block)::int as value from inputs where due_at > now() + $1::interval'
+    expect(await stage.value(blocks, '6 days')).toBe(2)
   })
 })
 

@@ -35,7 +35,7 @@ async function fill(): Promise<void> {
         await prepareJobRun(stage.ctx, one.id, {}),
         await prepareJobRun(stage.ctx, other.id, {}),
       ]
-      const results = await acceptRuns(stage.db.app, prepared, false)
+      const results = await acceptRuns(stage.intake, prepared, false)
       note(results.map((result) => ('run' in result ? result.run : undefined)).filter((run) => run !== undefined))
     }
   }
@@ -47,7 +47,7 @@ async function fill(): Promise<void> {
   for (const run of claimed.slice(13, 15)) await cancelRun(stage.ctx, run.id)
   const replays = await Promise.all(claimed.slice(0, 3).map((run) => prepareReplay(stage.ctx, run.id, {})))
   note(
-    (await acceptRuns(stage.db.app, replays, false))
+    (await acceptRuns(stage.intake, replays, false))
       .map((result) => ('run' in result ? result.run : undefined))
       .filter((run) => run !== undefined),
   )
@@ -194,7 +194,7 @@ describe('paging', () => {
   it('runs less than a millisecond apart are not lost between pages', async () => {
     const ctx = testCtx(stage.db, await createTenant(stage.db))
     const rows = await Promise.all(Array.from({ length: 3 }, () => prepareRun(ctx, { target })))
-    await acceptRuns(stage.db.app, rows, false)
+    await acceptRuns(stage.intake, rows, false)
     await stage.db.owner.query(
       "update inputs set created_at = created_at + (random() * 100)::int * interval '1 microsecond' where tenant_id = $1",
       [ctx.tenantId],

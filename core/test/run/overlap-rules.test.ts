@@ -181,7 +181,7 @@ describe('overlap: cancel-running', () => {
 describe('a run by hand with an overlap rule', () => {
   const byHand = async (job: string, rule: OverlapRule, key?: string): Promise<string> => {
     const options = key === undefined ? {} : { idempotencyKey: key, fingerprint: Buffer.alloc(32) }
-    const result = await acceptMinding(stage.db.app, await prepareJobRun(stage.ctx, job, options), rule)
+    const result = await acceptMinding(stage.intake, await prepareJobRun(stage.ctx, job, options), rule)
     if (result.outcome === 'refused') throw result.error
     return result.run.id
   }

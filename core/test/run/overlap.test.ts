@@ -102,7 +102,7 @@ describe('overlap: skip', () => {
     const job = await jobOf()
     await writeInstants(job)
     await stage.admit()
-    const [byHand] = await acceptRuns(stage.db.app, [await prepareJobRun(stage.ctx, job, {})], false)
+    const [byHand] = await acceptRuns(stage.intake, [await prepareJobRun(stage.ctx, job, {})], false)
     const id = byHand?.outcome === 'refused' ? '' : (byHand?.run.id ?? '')
     expect((await stage.admit()).map((run) => run[2])).toEqual([id])
   })
@@ -110,7 +110,7 @@ describe('overlap: skip', () => {
   it('a run by hand that waits for a later instant is not open yet', async () => {
     const job = await jobOf()
     await acceptRuns(
-      stage.db.app,
+      stage.intake,
       [await prepareJobRun(stage.ctx, job, { dueAt: new Date(Date.now() + 3_600_000) })],
       false,
     )

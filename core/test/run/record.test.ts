@@ -107,8 +107,7 @@ describe('an end', () => {
       jobId: null,
       jobVersion: null,
       source: 'api' as const,
-      payloadBytes: null,
-      sealed: null,
+      request: null,
       keepWeek: '',
     }
     expect(await recordEnds(stage.means, [endOf(lease)])).toEqual(nothing)

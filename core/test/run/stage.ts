@@ -1,6 +1,6 @@
 import type { Ctx } from '../../src/db/context.ts'
 import { type Uuid, uuidv7 } from '../../src/kernel/ids.ts'
-import { acceptRuns, type NewRun, prepareRun } from '../../src/run/accept.ts'
+import { type AcceptMeans, acceptRuns, type NewRun, prepareRun } from '../../src/run/accept.ts'
 import { type Admitted, admitRuns } from '../../src/run/admit.ts'
 import { type Claimed, claimRuns } from '../../src/run/claim.ts'
 import { type EndRecord, type RecordMeans, type RetryRecord, recordEnds, recordRetries } from '../../src/run/record.ts'
@@ -19,6 +19,8 @@ export interface Stage {
   db: TestDb
   tenant: TestTenant
   ctx: Ctx
+  /** What accepting takes. */
+  intake: AcceptMeans
   /** What recording takes. */
   means: RecordMeans
   /** Accepts one run a change, in one flush. */
@@ -81,11 +83,12 @@ export async function createStage(postgresUrl: string): Promise<Stage> {
     tenant,
     ctx,
     means,
+    intake: { pool: db.app, keyRing: db.keyRing },
     value,
     accept: (...changes) => stage.acceptAs(stage.ctx, ...changes),
     async acceptAs(as, ...changes) {
       const rows = await Promise.all(changes.map((change) => prepareRun(as, { target, ...change })))
-      const results = await acceptRuns(db.app, rows, false)
+      const results = await acceptRuns(stage.intake, rows, false)
       return results.map((result) => {
         if (result.outcome === 'refused') throw result.error
         return result.run

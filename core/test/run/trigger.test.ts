@@ -28,7 +28,7 @@ const one = async () => {
 
 describe('run now and replay', () => {
   const start = async (prepared: Promise<Parameters<typeof acceptRuns>[1][number]>): Promise<Run> => {
-    const [result] = await acceptRuns(stage.db.app, [await prepared], false)
+    const [result] = await acceptRuns(stage.intake, [await prepared], false)
     if (result === undefined || result.outcome === 'refused') throw new Error('refused')
     return result.run
   }

@@ -1,7 +1,8 @@
 import { type Pool, runNamed } from '@meridian/core/db/client'
 import type { Uuid } from '@meridian/core/kernel/ids'
-import { type Claimed, readPayload } from '@meridian/core/run/claim'
+import { type Claimed, type RequestBlock, readBlock } from '@meridian/core/run/claim'
 import { decodeRequest, type RunRequest } from '@meridian/core/run/request-codec'
+import { itemAt } from '@meridian/core/secret/block'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import { LRUCache } from 'lru-cache'
 import { ByteBudget } from './byte-budget.ts'
@@ -31,23 +32,25 @@ export class Requests {
   }
 
   /** Waits until there is memory for the run's request. Call what it resolves to when the attempt is over. */
-  reserve(run: Claimed): Promise<() => void> | null {
-    return run.payloadBytes === null || run.sealed !== null ? null : this.#large.take(run.payloadBytes)
+  reserve({ request }: Claimed): Promise<() => void> | null {
+    return request === null || isAtHand(request.block) ? null : this.#large.take(request.block.bytes)
   }
 
   /** The request when everything it takes is in memory, else null. */
   openNow(run: Claimed): OpenedRequest | null {
-    if (run.payloadBytes === null) return this.#versions.get(versionKey(run)) ?? null
-    if (run.sealed === null) return null
-    const plain = this.#keyRing.openSync(run.tenantId, run.id, run.sealed)
-    return plain === null ? null : decodeRequest(plain)
+    if (run.request === null) return this.#versions.get(versionKey(run)) ?? null
+    const { block, offset } = run.request
+    // Opened by the first of the runs that share it, for all of them.
+    block.opened ??= block.sealed && this.#keyRing.openSync(run.tenantId, block.id, block.sealed)
+    return block.opened && decodeRequest(itemAt(block.opened, offset))
   }
 
   /** The request, from wherever it takes. Throws when it is gone or its key was destroyed. */
   async open(run: Claimed): Promise<OpenedRequest> {
-    if (run.payloadBytes !== null) {
-      const sealed = run.sealed ?? (await readPayload(this.#engine, run))
-      return decodeRequest(await this.#keyRing.open(run.tenantId, run.id, sealed))
+    if (run.request !== null) {
+      const { block, offset } = run.request
+      const sealed = block.sealed ?? (await readBlock(this.#engine, run, block.id))
+      return decodeRequest(itemAt(await this.#keyRing.open(run.tenantId, block.id, sealed), offset))
     }
     const target = await this.#readTarget(run)
     const request = decodeRequest(await this.#keyRing.open(run.tenantId, target.jobId, target.sealed))
@@ -67,5 +70,7 @@ export class Requests {
     return { jobId: run.jobId, sealed }
   }
 }
+
+const isAtHand = ({ sealed, opened }: RequestBlock): boolean => sealed !== null || opened !== null
 
 const versionKey = (run: Claimed): string => `${run.jobId}.${run.jobVersion}`

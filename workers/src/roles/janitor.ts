@@ -5,6 +5,7 @@ import {
   findOverflow,
   forgetCounters,
   forgetExecutors,
+  forgetFarBlocks,
   forgetFarInputs,
   forgetIdempotencyKeys,
 } from '@meridian/core/db/janitor'
@@ -35,8 +36,9 @@ export async function runJanitor({ engine, log, retentionDays }: JanitorOptions)
   if (dropped.length > 0) log.info({ dropped }, 'partitions past their retention were dropped')
   const keys = await forgetIdempotencyKeys(engine, keyHours, limit)
   const payloads = await forgetFarInputs(engine, retentionDays, limit)
+  const blocks = await forgetFarBlocks(engine, limit)
   const operations = await forgetOperations(engine, retentionDays, operationsMax)
   await forgetCounters(engine, retentionDays)
   await forgetExecutors(engine)
-  return keys === limit || payloads === limit || operations === operationsMax ? 'more' : 'idle'
+  return keys === limit || payloads === limit || blocks === limit || operations === operationsMax ? 'more' : 'idle'
 }
