@@ -47,11 +47,15 @@ async function blocksTouched(work: (pool: Pool) => Promise<unknown>): Promise<nu
   }
   // Once before, so that preparing and reading the catalogue does not count.
   await work(pool)
-  const before = await read()
-  for (let look = 0; look < 10; look++) await work(pool)
-  const after = await read()
+  // Other sessions hand in theirs when they like, which only ever adds: so the least of a few tries.
+  let least = Number.POSITIVE_INFINITY
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const before = await read()
+    for (let look = 0; look < 10; look++) await work(pool)
+    least = Math.min(least, ((await read()) - before) / 10)
+  }
   await pool.end()
-  return (after - before) / 10
+  return least
 }
 
 describe('with 100,000 runs and 10,000 schedules of the future, an idle look touches a handful of blocks', () => {
