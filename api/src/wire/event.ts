@@ -22,7 +22,9 @@ export const eventWire = z
 
 const prefixOf = (type: EventType): IdPrefix => {
   const noun = type.slice(0, type.indexOf('.'))
-  if (noun === 'job' || noun === 'occurrence') return 'job'
+  if (noun === 'job' || noun === 'occurrence' || noun === 'certificate') return 'job'
+  if (noun === 'calendar') return 'cal'
+  if (noun === 'blackout') return 'blk'
   if (noun === 'queue') return 'que'
   if (noun === 'project') return 'prj'
   if (noun === 'key') return 'key'

@@ -24,6 +24,7 @@ export const eventTypes = [
   'queue.updated',
   'queue.paused',
   'queue.resumed',
+  'certificate.mismatch',
   'calendar.created',
   'calendar.updated',
   'calendar.deleted',
