@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import { parseConfig } from '@meridian/core/kernel/config'
 import { logLevels } from '@meridian/core/kernel/log'
 import { z } from 'zod'
@@ -15,6 +16,8 @@ const schema = z.object({
   DATABASE_POOL: count(1, 200).default(10),
   REDIS_URL: z.url({ protocol: /^rediss?$/ }),
   KEY_FILE: z.string(),
+  /** What certificates are signed with; made beside KEY_FILE when absent. All processes of an installation share it. */
+  INSTALLATION_KEY_FILE: z.string().optional(),
   OBJECT_STORE_URL: z.url({ protocol: /^https?$/ }).optional(),
   OBJECT_STORE_BUCKET: z.string().default('meridian'),
   OBJECT_STORE_ACCESS_KEY: z.string().default(''),
@@ -48,6 +51,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     databasePool: parsed.DATABASE_POOL,
     redisUrl: parsed.REDIS_URL,
     keyFile: parsed.KEY_FILE,
+    installationKeyFile: parsed.INSTALLATION_KEY_FILE ?? join(dirname(parsed.KEY_FILE), 'installation.key'),
     objectStore:
       parsed.OBJECT_STORE_URL === undefined
         ? null

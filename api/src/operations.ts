@@ -2,6 +2,7 @@ import type { Operation } from './http/operation.ts'
 import { acceptOperations } from './routes/accept.ts'
 import { blackoutOperations } from './routes/blackouts.ts'
 import { calendarOperations } from './routes/calendars.ts'
+import { certificateOperations } from './routes/certificates.ts'
 import { eventOperations } from './routes/events.ts'
 import { forecastOperations } from './routes/forecast.ts'
 import { importOperations } from './routes/imports.ts'
@@ -27,6 +28,7 @@ export const operations: readonly Operation[] = [
   ...runOperations,
   ...responseBodyOperations,
   ...scheduleOperations,
+  ...certificateOperations,
   ...forecastOperations,
   ...calendarOperations,
   ...blackoutOperations,

@@ -3,6 +3,8 @@ import { systemClock } from '@meridian/core/kernel/clock'
 import type { Log } from '@meridian/core/kernel/log'
 import { createMetrics } from '@meridian/core/kernel/metrics'
 import { createBodyStore } from '@meridian/core/object/store'
+import { nativeZones } from '@meridian/core/schedule/zone'
+import { type InstallationKey, keepInstallationKey } from '@meridian/core/secret/installation-key'
 import { localFileKeyProvider } from '@meridian/core/secret/key-provider'
 import { KeyRing } from '@meridian/core/secret/key-ring'
 import { Redis } from 'ioredis'
@@ -85,6 +87,8 @@ export async function createServices(config: Config, log: Log): Promise<RunningS
     clock,
     pool,
     keyRing,
+    installationKey: await openInstallationKey(config.installationKeyFile, log),
+    zonesOf: (version) => (version === nativeZones.version ? nativeZones : undefined),
     redis,
     metrics,
     requestLog: createRequestLog(log, metrics),
@@ -108,6 +112,16 @@ export async function createServices(config: Config, log: Log): Promise<RunningS
       bodyStore?.close()
       await metrics.close()
     },
+  }
+}
+
+/** Without it only certificates are refused: a folder that can't be written to keeps nobody from starting. */
+async function openInstallationKey(path: string, log: Log): Promise<InstallationKey | null> {
+  try {
+    return await keepInstallationKey(path)
+  } catch (error) {
+    log.error({ err: error, path }, 'no installation key: certificates are refused')
+    return null
   }
 }
 

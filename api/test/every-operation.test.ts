@@ -156,6 +156,7 @@ test('what is open to anybody is what it should be', () => {
   expect(open.map(({ operation }) => operation.operationId).sort()).toEqual([
     'getHealth',
     'getReady',
+    'getSigningKeys',
     'openSession',
     'postPing',
     'postPingSignal',

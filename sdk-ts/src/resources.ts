@@ -52,6 +52,9 @@ export const jobs = (to: Connection) => ({
     value(api.getJobVersion({ ...call(to, options), path: { jobId, version } })),
   restore: (jobId: string, version: number, options?: EditOptions) =>
     value(api.restoreJobVersion({ ...edit(to, options), path: { jobId, version } })),
+  /** Proves that every instant of its schedule is in the ledger once. */
+  certificate: (jobId: string, query?: Query<wire.GetCertificateData>, options?: CallOptions) =>
+    value(api.getCertificate({ ...call(to, options), path: { jobId }, ...(query === undefined ? {} : { query }) })),
   /** The ledger of its schedule. */
   occurrences: (jobId: string, query?: Query<wire.ListOccurrencesData>, options?: CallOptions) =>
     listing(query, (query) => api.listOccurrences({ ...call(to, options), path: { jobId }, query })),

@@ -3,6 +3,8 @@ import type { Clock } from '@meridian/core/kernel/clock'
 import type { Log } from '@meridian/core/kernel/log'
 import type { Metrics } from '@meridian/core/kernel/metrics'
 import type { BodyStore } from '@meridian/core/object/store'
+import type { ZoneDatabase } from '@meridian/core/schedule/zone'
+import type { InstallationKey } from '@meridian/core/secret/installation-key'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import type { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
@@ -21,6 +23,10 @@ export interface Services {
   clock: Clock
   pool: Pool
   keyRing: KeyRing
+  /** What certificates are signed with. Null when its file can't be made. */
+  installationKey: InstallationKey | null
+  /** The time zone data of a version; undefined when it is not here. */
+  zonesOf(version: string): ZoneDatabase | undefined
   redis: Redis
   metrics: Metrics
   requestLog: RequestLog

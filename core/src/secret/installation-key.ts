@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, randomUUID, sign } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 
 /** What an installation signs with: Ed25519, so that anybody with the public part can check it. */
@@ -6,7 +6,7 @@ export interface InstallationKey {
   /** The thumbprint of the public part (RFC 7638). */
   readonly id: string
   /** The public part as it is published (RFC 8037). */
-  readonly publicJwk: JsonWebKey & { kid: string; alg: 'EdDSA'; use: 'sig' }
+  readonly publicJwk: { kty: 'OKP'; crv: 'Ed25519'; x: string; kid: string; alg: 'EdDSA'; use: 'sig' }
   /** A JWS in its compact form (RFC 7515) over the JSON of a value. */
   sign(type: string, value: unknown): string
 }
@@ -43,7 +43,7 @@ async function makeKey(path: string): Promise<string> {
 function fromPem(pem: string): InstallationKey {
   const key = createPrivateKey(pem)
   const { crv, kty, x } = createPublicKey(key).export({ format: 'jwk' })
-  if (crv !== 'Ed25519') throw new Error('the installation key must be an Ed25519 key')
+  if (kty !== 'OKP' || crv !== 'Ed25519' || x === undefined) throw new Error('the installation key must be of Ed25519')
   const id = createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url')
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   return {

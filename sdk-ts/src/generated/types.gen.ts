@@ -327,6 +327,100 @@ export type CalendarVersion = {
     createdAt: string;
 };
 
+export type Certificate = {
+    jobId: string;
+    projectId: string;
+    tenantId: string;
+    from: string;
+    /**
+     * Exclusive.
+     */
+    to: string;
+    issuedAt: string;
+    /**
+     * Of the time zone data of the process that computed.
+     */
+    tzVersion: string;
+    /**
+     * What the schedule was, and the time zone data that it was decided with.
+     */
+    spans: Array<{
+        /**
+         * It holds the instants after this,
+         */
+        from: string;
+        /**
+         * up to this; null: it still does.
+         */
+        until: string | null;
+        jobVersion: number;
+        tzVersion: string;
+        isPaused: boolean;
+        /**
+         * With its anchor; null: the job had none.
+         */
+        schedule: Schedule | null;
+        /**
+         * False: its time zone data is not here, so its instants were not computed again.
+         */
+        isRecomputed: boolean;
+    }>;
+    /**
+     * The instants of the schedule.
+     */
+    expected: {
+        count: number;
+        /**
+         * SHA-256 of a line for each instant.
+         */
+        digest: string;
+    };
+    /**
+     * What the ledger tells.
+     */
+    ledger: {
+        rows: number;
+        /**
+         * Instants that the rows tell of.
+         */
+        count: number;
+        /**
+         * SHA-256 of a line for each row: instant, count, outcome, reason or `-`.
+         */
+        digest: string;
+    };
+    outcomes: {
+        pending: number;
+        run: number;
+        skipped: number;
+        missed: number;
+    };
+    /**
+     * Instants not reached yet, or held open by a pause.
+     */
+    undecided: number;
+    /**
+     * Instants within a second in which the schedule was changed.
+     */
+    atSeams: number;
+    /**
+     * Told by rows of spans that were not computed again.
+     */
+    unchecked: number;
+    mismatchCount: number;
+    /**
+     * The first 100.
+     */
+    mismatches: Array<{
+        at: string;
+        kind: 'missing' | 'unexpected' | 'miscounted';
+    }>;
+    /**
+     * Every instant was computed again, and the ledger tells of each exactly once.
+     */
+    isComplete: boolean;
+};
+
 export type Collision = {
     /**
      * The first time.
@@ -399,7 +493,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -2082,6 +2176,25 @@ export type Scope = 'jobs:read' | 'jobs:write' | 'runs:read' | 'runs:write' | 'p
 
 export type SetJobMode = {
     mode: JobMode;
+};
+
+export type SignedCertificate = {
+    certificate: Certificate;
+    /**
+     * The same as a JWS, signed with a key of `/.well-known/jwks.json`.
+     */
+    jws: string;
+};
+
+export type SigningKeys = {
+    keys: Array<{
+        kty: 'OKP';
+        crv: 'Ed25519';
+        x: string;
+        kid: string;
+        alg: 'EdDSA';
+        use: 'sig';
+    }>;
 };
 
 export type SwitchImport = {
@@ -4224,6 +4337,106 @@ export type PreviewScheduleResponses = {
 };
 
 export type PreviewScheduleResponse = PreviewScheduleResponses[keyof PreviewScheduleResponses];
+
+export type GetCertificateData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        jobId: string;
+    };
+    query?: {
+        from?: string;
+        /**
+         * Exclusive; five seconds ago at the latest.
+         */
+        to?: string;
+    };
+    url: '/v1/jobs/{jobId}/certificate';
+};
+
+export type GetCertificateErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetCertificateError = GetCertificateErrors[keyof GetCertificateErrors];
+
+export type GetCertificateResponses = {
+    /**
+     * The certificate, and the same signed.
+     */
+    200: SignedCertificate;
+};
+
+export type GetCertificateResponse = GetCertificateResponses[keyof GetCertificateResponses];
+
+export type GetSigningKeysData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/.well-known/jwks.json';
+};
+
+export type GetSigningKeysErrors = {
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetSigningKeysError = GetSigningKeysErrors[keyof GetSigningKeysErrors];
+
+export type GetSigningKeysResponses = {
+    /**
+     * A key set of RFC 7517.
+     */
+    200: SigningKeys;
+};
+
+export type GetSigningKeysResponse = GetSigningKeysResponses[keyof GetSigningKeysResponses];
 
 export type GetForecastData = {
     body?: never;
