@@ -32,6 +32,10 @@ export const bars: readonly Bar[] = [
   { name: 'million', metric: 'idle-cpu', atMost: 0.1, aim: 0.05 },
   { name: 'million', metric: 'disk', atMost: 1_800, aim: 1_500 },
   { name: 'million', metric: 'redis', atMost: 0, aim: 0 },
+  { name: 'occurrences', metric: 'cron.p99', atMost: 1, aim: 0.2 },
+  { name: 'occurrences', metric: 'rrule.p99', atMost: 5, aim: 1 },
+  { name: 'occurrences', metric: 'hostile.max', atMost: 50, aim: 10 },
+  { name: 'occurrences', metric: 'forecast', atMost: 10, aim: 2 },
   { name: 'up', metric: 'first', atMost: 90, aim: 60 },
   { name: 'up', metric: 'second', atMost: 15, aim: 8 },
 ]

@@ -14,6 +14,7 @@ import { httpRuns } from './http-runs.ts'
 import { Lab } from './lab.ts'
 import { lateness } from './lateness.ts'
 import { million } from './million.ts'
+import { occurrences } from './occurrences.ts'
 import { type Profile, profiles } from './profile.ts'
 import { formatTable, formatVerdict, judge, toJsonLine } from './report.ts'
 import { runRounds } from './rounds.ts'
@@ -27,6 +28,7 @@ const benchmarks: Record<string, Benchmark> = {
   lateness,
   'get-run': getRun,
   million,
+  occurrences,
   up,
 }
 
