@@ -137,6 +137,14 @@ export type BulkChanges = {
      * Under `catchUp: all`, how late they may be. null: however late.
      */
     catchUpWindow?: string | null;
+    /**
+     * So many failed runs in a row pause the schedule. null: it goes on.
+     */
+    pauseAfterFailures?: number | null;
+    /**
+     * What becomes of the job when its schedule is over and its last run has ended.
+     */
+    afterLastRun?: 'keep' | 'delete';
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
