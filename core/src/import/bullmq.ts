@@ -1,15 +1,6 @@
 import { toDuration } from '../kernel/duration.ts'
 import { type Part, readDocuments } from './document.ts'
-import {
-  changed,
-  command,
-  type Difference,
-  excerpt,
-  kept,
-  type ReadOptions,
-  type Source,
-  type SourceEntry,
-} from './entry.ts'
+import { command, type Difference, excerpt, kept, type ReadOptions, type Source, type SourceEntry } from './entry.ts'
 
 /** Reads schedules of BullMQ: what `queue.getJobSchedulers()` (or the older `getRepeatableJobs()`) returns, as JSON. */
 export function readBullmq(text: string, options: ReadOptions): Source {
@@ -65,9 +56,14 @@ function toSchedule(
   { timezone }: ReadOptions,
   { differences, problems }: { differences: Difference[]; problems: string[] },
 ): unknown {
-  const bounds = { ...instant('startAt', part.get('startDate')), ...instant('endAt', part.get('endDate')) }
   const limit = part.get('limit').number
-  if (limit !== undefined) differences.push(changed('limit', `Ends after ${limit} jobs there; here it goes on.`))
+  const left = limit === undefined ? undefined : limit - (part.get('iterationCount').number ?? 0)
+  if (left !== undefined && left < 1) problems.push(`Its limit of ${limit} jobs is reached: it has ended.`)
+  const bounds = {
+    ...instant('startAt', part.get('startDate')),
+    ...instant('endAt', part.get('endDate')),
+    ...(left === undefined ? {} : { maxRuns: left }),
+  }
   const everyMs = part.get('every').number
   if (everyMs !== undefined) {
     const next = part.get('next').number

@@ -173,7 +173,7 @@ function readLine(raw: string, line: number, state: State, hasUser: boolean): So
   if (!state.isZoneGiven)
     differences.push(kept('zone', `The file names no zone: read as ${state.timezone}, the zone of its machine.`))
   else differences.push(kept('zone', 'CRON_TZ holds, as in cronie. The cron of Debian and Ubuntu ignores it.'))
-  const name = commandName(text || when)
+  const name = http === null ? commandName(text || when) : urlName(http.target.url)
   return {
     line,
     text: excerpt(raw.trim()),
@@ -183,6 +183,8 @@ function readLine(raw: string, line: number, state: State, hasUser: boolean): So
     ...timing(when, state.timezone, problems),
     // cron starts a command whether or not the last one is still running.
     overlap: 'allow',
+    // And makes up for nothing that it missed while the machine was off.
+    rules: { catchUp: 'skip' },
     ...(http?.retryLimit == null ? {} : { retry: { limit: http.retryLimit, delay: 'PT1S', maxDelay: 'PT1M' } }),
     isPaused: false,
     action,
@@ -208,6 +210,12 @@ function timing(when: string, timezone: string, problems: string[]): { schedule:
     return { schedule: null }
   }
   return { schedule: { type: 'cron', cron: fields.join(' '), timezone } }
+}
+
+/** What a call is named: where it goes, without what may be a secret. */
+const urlName = (url: string): string => {
+  const { host, pathname } = new URL(url)
+  return excerpt(`${host}${pathname === '/' ? '' : pathname}`).slice(0, 120)
 }
 
 /** The first `%` that is not escaped ends the command; the rest is its standard input, each `%` a new line. */

@@ -15,7 +15,6 @@ export type ImportFormat = (typeof importFormats)[number]
 
 export const differenceCodes = [
   'authorization',
-  'catch-up',
   'clock-change',
   'command',
   'days',
@@ -30,7 +29,6 @@ export const differenceCodes = [
   'shell',
   'spread',
   'state',
-  'timeout',
   'user',
   'zone',
 ] as const
@@ -81,6 +79,8 @@ export interface SourceEntry {
   schedule: unknown
   overlap: NonNullable<NewJob['overlap']>
   retry?: NewJob['retry']
+  /** What else its system does, as a job says it. */
+  rules?: Pick<NewJob, 'catchUp' | 'catchUpMax' | 'catchUpWindow' | 'pauseAfterFailures' | 'afterLastRun'>
   timeoutMs?: number | null
   /** It is switched off where it comes from. */
   isPaused: boolean

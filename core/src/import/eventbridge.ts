@@ -1,3 +1,4 @@
+import { toDuration } from '../kernel/duration.ts'
 import { type Part, readDocuments } from './document.ts'
 import { changed, command, type Difference, excerpt, kept, type Source, type SourceEntry } from './entry.ts'
 
@@ -66,7 +67,10 @@ function readSchedule(part: Part, name: string): SourceEntry {
   const windowMinutes = part.get('FlexibleTimeWindow').get('MaximumWindowInMinutes').number
   if (windowMinutes !== undefined)
     differences.push(
-      changed('spread', `Starts anywhere within ${windowMinutes} min there (\`FlexibleTimeWindow\`); here on time.`),
+      kept(
+        'spread',
+        `Starts anywhere within ${windowMinutes} min there; here at one moment of them, the same each time.`,
+      ),
     )
   const tries = part.get('Target').get('RetryPolicy').get('MaximumRetryAttempts').number
   differences.push(
@@ -77,8 +81,6 @@ function readSchedule(part: Part, name: string): SourceEntry {
         : `Tried again up to ${tries} times, here with the pauses of the job's retry rule.`,
     ), // prettier-ignore
   )
-  if (part.get('ActionAfterCompletion').text === 'DELETE')
-    differences.push(changed('state', 'Deleted after its last run there; here the job stays.'))
   return {
     line: at.line,
     text: excerpt(at.written),
@@ -90,6 +92,7 @@ function readSchedule(part: Part, name: string): SourceEntry {
     ...(tries === undefined
       ? {}
       : { retry: { limit: Math.min(100, Math.max(0, tries)), delay: 'PT1S', maxDelay: 'PT1H' } }),
+    ...(part.get('ActionAfterCompletion').text === 'DELETE' ? { rules: { afterLastRun: 'delete' } } : {}),
     isPaused: part.get('State').text === 'DISABLED' || part.get('Enabled').value === false,
     action: toAction(part),
     differences,
@@ -134,9 +137,15 @@ function toSchedule(
     timezone,
     ...(startAt === undefined || /^\s*at\(/i.test(written) ? {} : { startAt }),
     ...(endAt === undefined || /^\s*at\(/i.test(written) ? {} : { endAt }),
+    ...toWindow(part),
     // EventBridge leaves a time out that does not exist; one that comes twice runs once.
     ...(isCron && timezone !== 'UTC' ? { gap: 'skip' } : {}),
   }
+}
+
+function toWindow(part: Part): { window?: string } {
+  const minutes = part.get('FlexibleTimeWindow').get('MaximumWindowInMinutes').number ?? 0
+  return minutes > 0 ? { window: toDuration(minutes * 60_000) } : {}
 }
 
 /** The command-line tool prints ISO 8601 with microseconds, or seconds since 1970. */

@@ -29,13 +29,6 @@ function readWorkflow(part: Part, file: string | undefined, source: Source): voi
     if (timezone === undefined) differences.push(kept('zone', 'No `timezone`: UTC, as there.'))
     const group = part.get('concurrency')
     const cancels = group.get('cancel-in-progress').value === true
-    if (group.value !== undefined)
-      differences.push(
-        changed(
-          'overlap',
-          `\`concurrency\` ${cancels ? 'stops the run that is going' : 'lets one run wait'} there; here the new one is skipped.`,
-        ),
-      )
     source.entries.push({
       line: schedule.line,
       text: excerpt(schedule.written),
@@ -43,7 +36,9 @@ function readWorkflow(part: Part, file: string | undefined, source: Source): voi
       name: schedules.length === 1 ? workflow : `${workflow} (${index + 1})`,
       description: null,
       schedule: written === undefined ? null : { type: 'cron', cron: written, timezone: timezone ?? 'UTC' },
-      overlap: group.value === undefined ? 'allow' : 'skip',
+      // Of what waits for a group only the newest stays.
+      overlap: group.value === undefined ? 'allow' : cancels ? 'cancel-running' : 'replace',
+      rules: { catchUp: 'skip' },
       isPaused: false,
       action: command(file ?? workflow, { input: { workflow, schedule: written ?? null } }),
       differences,

@@ -1,3 +1,4 @@
+import { toDuration } from '../kernel/duration.ts'
 import { isInterval, toNickname } from './cron-text.ts'
 import { type Part, readDocuments } from './document.ts'
 import { changed, command, type Difference, excerpt, kept, type Source, type SourceEntry } from './entry.ts'
@@ -26,6 +27,10 @@ export function readKubernetes(text: string): Source {
   }
   return source
 }
+
+// What a job can say of how late it may be made up for.
+const soonestMs = 60_000
+const latestMs = 8_784 * 3_600_000
 
 function readCronJob(part: Part): SourceEntry {
   const metadata = part.get('metadata')
@@ -57,7 +62,8 @@ function readCronJob(part: Part): SourceEntry {
     timeoutMs: deadline === undefined ? null : deadline * 1_000,
     isPaused: spec.get('suspend').value === true,
     action: toAction(jobSpec, problems),
-    differences: [...differences, ...lateness(spec)],
+    ...lateness(spec),
+    differences,
     problems,
   }
 }
@@ -92,22 +98,15 @@ function toOverlap(policy: string, differences: Difference[], problems: string[]
   if (policy === 'Allow') return 'allow'
   if (policy === 'Forbid') return 'skip'
   if (policy !== 'Replace') problems.push(`\`concurrencyPolicy: ${policy}\` is none of Allow, Forbid and Replace.`)
-  else
-    differences.push(
-      changed('overlap', '`Replace` stops the run that is going; here the new one is skipped until it has ended.'),
-    )
-  return 'skip'
+  else differences.push(kept('overlap', '`Replace` stops the run that is going, there and here.'))
+  return policy === 'Replace' ? 'cancel-running' : 'skip'
 }
 
-function lateness(spec: Part): Difference[] {
+function lateness(spec: Part): Pick<SourceEntry, 'rules'> {
   const seconds = spec.get('startingDeadlineSeconds').number
-  if (seconds === undefined) return [kept('catch-up', 'Of what was missed, the last is made up for, as there.')]
-  return [
-    changed(
-      'catch-up',
-      `Started at most ${seconds} s late there (\`startingDeadlineSeconds\`); here the last one that was missed is made up for, however late.`,
-    ),
-  ]
+  if (seconds === undefined) return {}
+  const window = toDuration(Math.min(latestMs, Math.max(soonestMs, seconds * 1_000)))
+  return { rules: { catchUp: 'all', catchUpMax: 1, catchUpWindow: window } }
 }
 
 function toAction(jobSpec: Part, problems: string[]): SourceEntry['action'] {

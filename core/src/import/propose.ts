@@ -4,8 +4,9 @@ import type { FieldProblem } from '../kernel/errors.ts'
 import { toPointer } from '../kernel/parse.ts'
 import { parseCron } from '../schedule/cron.ts'
 import { describeSchedule } from '../schedule/describe.ts'
+import { type FullSchedule, parseFullSchedule } from '../schedule/full-schedule.ts'
 import { type CompiledSchedule, compileSchedule, nextOccurrences } from '../schedule/occurrences.ts'
-import { anchorSchedule, parseSchedule, type Schedule } from '../schedule/schedule.ts'
+import { anchorSchedule } from '../schedule/schedule.ts'
 import { scheduleWarnings } from '../schedule/warnings.ts'
 import { type Action, changed, type Difference, type ImportFormat, kept, type SourceEntry } from './entry.ts'
 import { cronSystems, referenceInstants } from './reference.ts'
@@ -30,7 +31,7 @@ export interface Proposal {
   job: NewJob | null
   action: Action
   isPaused: boolean
-  schedule: Schedule | null
+  schedule: FullSchedule | null
   /** The same in words. */
   words: string | null
   overlap: NonNullable<NewJob['overlap']>
@@ -106,12 +107,12 @@ export function propose(entry: SourceEntry, options: ProposeOptions): Proposal {
   }
 }
 
-function readSchedule(entry: SourceEntry): { schedule: Schedule | null; problems: FieldProblem[] } {
+function readSchedule(entry: SourceEntry): { schedule: FullSchedule | null; problems: FieldProblem[] } {
   if (entry.schedule === null) {
     const isTold = entry.problems.length > 0
     return { schedule: null, problems: isTold ? [] : [{ pointer: '/schedule', detail: 'It has no schedule.' }] }
   }
-  const parsed = parseSchedule(entry.schedule)
+  const parsed = parseFullSchedule(entry.schedule)
   if (parsed.ok) return { schedule: parsed.schedule, problems: [] }
   return {
     schedule: null,
@@ -120,7 +121,7 @@ function readSchedule(entry: SourceEntry): { schedule: Schedule | null; problems
 }
 
 interface Draft {
-  schedule: Schedule
+  schedule: FullSchedule
   target: NewJob['target'] | null
   externalId: string
   options: ProposeOptions
@@ -141,6 +142,7 @@ function toJob(
     ...(options.queue === undefined ? {} : { queue: options.queue }),
     overlap: entry.overlap,
     ...(entry.retry === undefined ? {} : { retry: entry.retry }),
+    ...entry.rules,
   }
   const parsed = jobDefinitionValue.safeParse(job)
   if (parsed.success) return { job, problems: [] }
@@ -158,16 +160,21 @@ interface Timing {
   comparedCount: number
 }
 
-function readTiming(schedule: Schedule, { format, after, compareMax }: ProposeOptions): Timing {
+function readTiming(schedule: FullSchedule, { format, after, compareMax }: ProposeOptions): Timing {
   const anchored = anchorSchedule(schedule, after)
-  const compiled = compileSchedule(anchored)
+  // How much later each starts is decided by the id of a job that is not made yet.
+  const { jitter: _jitter, window: _window, ...times } = anchored
+  const compiled = compileSchedule(times)
   const afterMs = after.epochMilliseconds
   const ours = nextOccurrences(compiled, after, shownCount).map(({ nominalAt, local, notes }) => ({
     at: nominalAt.toString({ fractionalSecondDigits: 3 }),
     local,
     notes: [...notes],
   }))
-  const warnings = scheduleWarnings(compiled, after, anchored !== schedule)
+  // How two day fields are read is told as a difference.
+  const warnings = scheduleWarnings(compiled, after, anchored !== schedule).filter(
+    (text) => !/^Both day fields/.test(text),
+  )
   const theirs = theirInstants(schedule, { format, afterMs, compareMax })
   if (theirs === null)
     return { theirs: isKnownPhase(schedule) ? ours : null, ours, warnings, differences: [], comparedCount: 0 }
@@ -177,14 +184,14 @@ function readTiming(schedule: Schedule, { format, after, compareMax }: ProposeOp
 }
 
 /** What has an anchor of its own, or is one time, is the same wherever it is reckoned. */
-const isKnownPhase = (schedule: Schedule): boolean =>
+const isKnownPhase = (schedule: FullSchedule): boolean =>
   schedule.type === 'at' ||
   (schedule.type === 'every' && schedule.anchor !== undefined) ||
   schedule.type === 'rrule' ||
   (schedule.type === 'cron' && !/^\s*rate\(/i.test(schedule.cron))
 
 function theirInstants(
-  schedule: Schedule,
+  schedule: FullSchedule,
   { format, afterMs, compareMax }: { format: ImportFormat; afterMs: number; compareMax: number },
 ): number[] | null {
   if (schedule.type !== 'cron' || schedule.startAt !== undefined || schedule.endAt !== undefined) return null
@@ -227,7 +234,7 @@ function compare(
   return { comparedCount: theirs.length, differences: [] }
 }
 
-function dayDifferences(schedule: Schedule | null): Difference[] {
+function dayDifferences(schedule: FullSchedule | null): Difference[] {
   if (schedule?.type !== 'cron') return []
   const parsed = parseCron(schedule.cron, { dialect: schedule.dialect })
   if (!parsed.ok) return []

@@ -113,7 +113,7 @@ function read(text: string, { layout, days, sunday }: CronSystem): Reading | nul
     seconds: sorted(seconds),
     minutes: sorted(minutes),
     hours: sorted(hours),
-    isInterval: isStar(minute) || isStar(hour),
+    isInterval: /^[*?]/.test(minute) || /^[*?]/.test(hour),
     isDay: (date) =>
       months.has(date.month) &&
       (year === undefined || years.has(date.year)) &&

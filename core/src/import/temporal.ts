@@ -4,6 +4,7 @@ import { allValues, ranges, toField, valuesOf } from './cron-values.ts'
 import { type Part, readDocuments } from './document.ts'
 import { changed, command, type Difference, excerpt, kept, type Source, type SourceEntry } from './entry.ts'
 import { goDurationMs } from './go-duration.ts'
+import { jitterOf, toOverlap, toRules } from './temporal-policies.ts'
 
 /** Reads schedules of Temporal: what `temporal schedule describe --output json` prints, one or a list of them. */
 export function readTemporal(text: string): Source {
@@ -34,9 +35,12 @@ function readSchedule(part: Part): SourceEntry[] {
   const spec = schedule.get('spec')
   const workflow = schedule.get('action').get('startWorkflow')
   const id = part.get('scheduleId').text ?? workflow.get('workflowId').text ?? ''
-  const timings = readSpec(spec)
+  const state = schedule.get('state')
+  const left = state.get('limitedActions').value === true ? (state.get('remainingActions').number ?? 0) : undefined
+  const timings = readSpec(spec, left)
   const shared = sharedDifferences(schedule)
   const problems = [
+    ...(left !== undefined && left < 1 ? ['It has no action left: it has ended.'] : []),
     ...(id === '' ? ['It has neither a `scheduleId` nor a `workflowId`.'] : []),
     ...(['excludeCalendar', 'excludeStructuredCalendar'].some((name) => spec.get(name).items().length > 0)
       ? [
@@ -55,6 +59,7 @@ function readSchedule(part: Part): SourceEntry[] {
     schedule: own,
     overlap: toOverlap(schedule.get('policies').get('overlapPolicy').text),
     retry: { limit: 0 },
+    rules: toRules(schedule),
     isPaused: schedule.get('state').get('paused').value === true,
     action: command(workflow.get('workflowType').get('name').text ?? '', { input: readInput(workflow.get('input')) }),
     differences: [...notes, ...shared],
@@ -67,37 +72,22 @@ function sharedDifferences(schedule: Part): Difference[] {
   const policies = schedule.get('policies')
   const differences: Difference[] = []
   if (spec.get('timezoneName').text === undefined) differences.push(kept('zone', 'No `timezoneName`: UTC, as there.'))
-  const jitterMs = goDurationMs(spec.get('jitter').text ?? '') ?? 0
-  if (jitterMs > 0)
-    differences.push(
-      changed('spread', `Starts up to ${spec.get('jitter').text} later there (\`jitter\`); here on time.`),
-    )
-  const policy = policies.get('overlapPolicy').text?.replace('SCHEDULE_OVERLAP_POLICY_', '')
-  if (policy !== undefined && !['UNSPECIFIED', 'SKIP', 'ALLOW_ALL'].includes(policy))
-    differences.push(changed('overlap', `\`${policy}\` there; here an occurrence is skipped while the last one runs.`))
-  const window = policies.get('catchupWindow').text
-  if (window !== undefined)
-    differences.push(
-      changed('catch-up', `Made up for everything up to ${window} late there; here the last one that was missed.`),
-    )
-  if (policies.get('pauseOnFailure').value === true)
-    differences.push(changed('state', 'A failure pauses the schedule there; here it goes on and alerts.'))
-  if (schedule.get('state').get('limitedActions').value === true)
-    differences.push(
-      changed(
-        'limit',
-        `Ends after ${schedule.get('state').get('remainingActions').text ?? 0} more there; here it goes on.`,
-      ),
-    )
+  if (jitterOf(spec) !== undefined) differences.push(kept('spread', 'Starts up to its `jitter` later, there and here.'))
+  const policy = policies.get('overlapPolicy').text ?? ''
+  if (policy.endsWith('TERMINATE_OTHER'))
+    differences.push(changed('overlap', '`TERMINATE_OTHER` kills the run that is going; here it is cancelled.'))
   differences.push(
     changed('command', 'Starts a workflow there; here a request that has to start it. Tries belong to the workflow.'),
   )
   return differences
 }
 
-function readSpec(spec: Part): Timing[] {
+function readSpec(spec: Part, left: number | undefined): Timing[] {
   const timezone = spec.get('timezoneName').text || 'UTC'
+  const jitter = jitterOf(spec)
   const bounds = {
+    ...(jitter === undefined ? {} : { jitter }),
+    ...(left === undefined ? {} : { maxRuns: left }),
     ...(spec.get('startTime').text === undefined ? {} : { startAt: millis(spec.get('startTime').text) }),
     ...(spec.get('endTime').text === undefined ? {} : { endAt: millis(spec.get('endTime').text) }),
   }
@@ -125,9 +115,11 @@ function readSpec(spec: Part): Timing[] {
 const millis = (text = ''): string => text.replace(/(\.\d{3})\d+/, '$1')
 
 type Fields = Record<keyof typeof ranges, Set<number> | null>
+type Bounds = Readonly<Record<string, string | number>>
+
 interface Frame {
   timezone: string
-  bounds: Record<string, string>
+  bounds: Bounds
 }
 
 const fieldNames = {
@@ -244,7 +236,7 @@ function fromFields(at: Part, fields: Fields, { timezone, bounds }: Frame): Timi
 const sorted = (values: Set<number>): number[] => [...values].sort((a, b) => a - b)
 const list = (values: Set<number>): string => sorted(values).join(',')
 
-function yearBounds(years: Set<number>, bounds: Record<string, string>): Record<string, string> | null {
+function yearBounds(years: Set<number>, bounds: Bounds): Bounds | null {
   if (years.size === allValues(ranges.year).size) return bounds
   const numbers = sorted(years)
   const [first = 0, last = 0] = [numbers[0], numbers.at(-1)]
@@ -252,12 +244,7 @@ function yearBounds(years: Set<number>, bounds: Record<string, string>): Record<
   return { startAt: `${first}-01-01T00:00:00`, endAt: `${last}-12-31T23:59:59`, ...bounds }
 }
 
-function fromInterval(
-  at: Part,
-  interval: string | undefined,
-  phase: string | undefined,
-  bounds: Record<string, string>,
-): Timing {
+function fromInterval(at: Part, interval: string | undefined, phase: string | undefined, bounds: Bounds): Timing {
   const everyMs = goDurationMs(interval ?? '')
   const phaseMs = goDurationMs(phase ?? '0s') ?? 0
   if (everyMs === null || everyMs <= 0)
@@ -269,9 +256,6 @@ function fromInterval(
     notes: [kept('phase', 'Counted from 1970, as Temporal does.')],
   }
 }
-
-const toOverlap = (policy: string | undefined): SourceEntry['overlap'] =>
-  policy?.endsWith('ALLOW_ALL') ? 'allow' : 'skip'
 
 function readInput(part: Part): unknown {
   const payloads = part.has('payloads') ? part.get('payloads').items() : part.items()

@@ -636,7 +636,7 @@ export type Import = {
 };
 
 export type ImportDifference = {
-    code: 'authorization' | 'catch-up' | 'clock-change' | 'command' | 'days' | 'delay' | 'environment' | 'fields' | 'limit' | 'mail' | 'overlap' | 'phase' | 'retry' | 'shell' | 'spread' | 'state' | 'timeout' | 'user' | 'zone';
+    code: 'authorization' | 'clock-change' | 'command' | 'days' | 'delay' | 'environment' | 'fields' | 'limit' | 'mail' | 'overlap' | 'phase' | 'retry' | 'shell' | 'spread' | 'state' | 'user' | 'zone';
     /**
      * It will behave otherwise here; else it is kept, but may surprise.
      */
