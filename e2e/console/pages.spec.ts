@@ -41,6 +41,7 @@ for (const { theme, width } of screens) {
       filter: { search: label },
       changes: { priority: 2 },
     })
+    const imported = await sdk.imports.create({ source: '25 6 * * * curl https://example.com/', prefix: label })
     const context = await browser.newContext({
       baseURL: status.urls.console,
       storageState: await stateOf('owner'),
@@ -65,6 +66,9 @@ for (const { theme, width } of screens) {
       `/runs/${run.id}`,
       '/operations',
       `/operations/${operation.id}`,
+      '/imports',
+      '/imports/new',
+      `/imports/${imported.id}`,
       '/keys',
       '/settings',
     ]
@@ -79,6 +83,7 @@ for (const { theme, width } of screens) {
     expect.soft(await axeFindings(page), 'the sign-in').toEqual([])
     await context.close()
     await sdk.jobs.delete(job.id)
+    for (const { jobId } of imported.entries) if (jobId) await sdk.jobs.delete(jobId)
   })
 }
 

@@ -7,6 +7,7 @@ export const shortcuts = [
       { press: '?', does: 'Show this sheet' },
       { press: 'g o', does: 'Go to the overview' },
       { press: 'g j', does: 'Go to jobs' },
+      { press: 'g i', does: 'Go to imports' },
       { press: 'g r', does: 'Go to runs' },
       { press: 'g p', does: 'Go to operations' },
       { press: 'g k', does: 'Go to API keys' },

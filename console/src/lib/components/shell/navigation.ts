@@ -1,4 +1,5 @@
 import CalendarClock from '@lucide/svelte/icons/calendar-clock'
+import Import from '@lucide/svelte/icons/import'
 import KeyRound from '@lucide/svelte/icons/key-round'
 import Layers from '@lucide/svelte/icons/layers'
 import LayoutDashboard from '@lucide/svelte/icons/layout-dashboard'
@@ -20,6 +21,7 @@ export interface Section {
 export const sections: readonly Section[] = [
   { label: 'Overview', path: '', key: 'o', icon: LayoutDashboard },
   { label: 'Jobs', path: '/jobs', key: 'j', icon: CalendarClock },
+  { label: 'Imports', path: '/imports', key: 'i', icon: Import, isWideOnly: true },
   { label: 'Runs', path: '/runs', key: 'r', icon: List },
   { label: 'Operations', path: '/operations', key: 'p', icon: Layers, isWideOnly: true },
   { label: 'API keys', path: '/keys', key: 'k', icon: KeyRound },
