@@ -11,8 +11,10 @@ describe('roles', () => {
       'jobs:read',
       'runs:read',
       'queues:read',
+      'calendars:read',
       'projects:read',
       'keys:read',
+      'operations:read',
     ])
   })
 

@@ -173,7 +173,7 @@ function readTiming(schedule: FullSchedule, { format, after, compareMax }: Propo
   }))
   // How two day fields are read is told as a difference.
   const warnings = scheduleWarnings(compiled, after, anchored !== schedule).filter(
-    (text) => !/^Both day fields/.test(text),
+    (text) => !text.startsWith('Both day fields'),
   )
   const theirs = theirInstants(schedule, { format, afterMs, compareMax })
   if (theirs === null)
