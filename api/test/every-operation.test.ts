@@ -39,7 +39,9 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 async function furnish(client: Client): Promise<Record<string, string>> {
-  const job = await client.post<Job>('/v1/jobs', { name: 'theirs', externalId: 'theirs', target })
+  const nominalAt = inAnHour()
+  const schedule = { type: 'every', every: 'PT1H', anchor: nominalAt }
+  const job = await client.post<Job>('/v1/jobs', { name: 'theirs', externalId: 'theirs', target, schedule })
   const run = await client.post<Run>('/v1/runs', { target, dueAt: inAnHour(), queue: 'theirs' })
   await client.post('/v1/calendars', { name: 'theirs' })
   const blackout = await client.post<{ id: string }>('/v1/blackouts', {
@@ -60,6 +62,7 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     jobId: job.body.id,
     externalId: 'theirs',
     version: '1',
+    nominalAt,
     runId: run.body.id,
     queueName: 'theirs',
     calendarName: 'theirs',

@@ -224,3 +224,21 @@ test('a dry run of an edit tells what would change, and changes nothing', async 
   expect(refused.status).toBe(422)
   expect((await client.send('PATCH', `${path}?dryRun=maybe`, change)).status).toBe(422)
 })
+
+test('one occurrence is skipped, moved and annotated by its nominal instant', async () => {
+  const { client } = await api.tenant()
+  const at = (minutes: number): string => new Date(Math.floor(Date.now() / 60_000 + minutes) * 60_000).toISOString()
+  const schedule = { type: 'every', every: 'PT10M', anchor: at(10) }
+  const { id } = (await client.post<{ id: string }>('/v1/jobs', { name: 'edited', target, schedule })).body
+  const path = (minutes: number): string => `/v1/jobs/${id}/occurrences/${encodeURIComponent(at(minutes))}`
+  const skipped = await client.send('PATCH', path(10), { skip: true, note: 'holiday' })
+  expect(JSON.parse(skipped.text)).toMatchObject({ outcome: 'skipped', reason: 'edited', note: 'holiday' })
+  const moved = await client.send('PATCH', path(20), { moveTo: at(25) })
+  expect(JSON.parse(moved.text)).toMatchObject({ outcome: 'pending', isMoved: true, effectiveAt: at(25) })
+  expect((await client.send('PATCH', path(11), { skip: true })).status).toBe(404)
+  expect((await client.send('PATCH', `/v1/jobs/${id}/occurrences/tomorrow`, { skip: true })).status).toBe(404)
+  const past = await client.send('PATCH', path(30), { moveTo: at(-1) })
+  expect([past.status, JSON.parse(past.text)]).toMatchObject([422, { errors: [{ pointer: '/moveTo' }] }])
+  const { body } = await client.get<{ data: { nominalAt: string }[] }>(`/v1/jobs/${id}/occurrences`)
+  expect(body.data.map(({ nominalAt }) => nominalAt)).toEqual([at(10), at(20)])
+})

@@ -1,6 +1,7 @@
 import { restoreJob } from '@meridian/core/job/restore'
 import { getJobVersion, listJobVersions } from '@meridian/core/job/versions'
 import { notFound } from '@meridian/core/kernel/errors'
+import { editOccurrence, occurrenceNoteValue } from '@meridian/core/run/edit-occurrence'
 import { listOccurrences } from '@meridian/core/run/occurrences'
 import { z } from 'zod'
 import { expectedVersion } from '../http/etag.ts'
@@ -28,6 +29,16 @@ const versionNumber = z
   })
   .meta({ type: 'integer', examples: [1] })
 const versionParams = z.object({ jobId: pathId('job'), version: versionNumber })
+
+/** What is no instant names no occurrence. */
+const nominalParam = z
+  .string()
+  .transform((text): Date => {
+    const parsed = instantInput.safeParse(text)
+    if (!parsed.success) throw notFound('occurrence')
+    return parsed.data
+  })
+  .meta({ type: 'string', format: 'date-time', examples: ['2026-03-29T05:25:00.000Z'] })
 
 const versions = operation({
   id: 'listJobVersions',
@@ -100,4 +111,32 @@ const occurrences = operation({
   },
 })
 
-export const jobHistoryOperations = [versions, version, restore, occurrences]
+const edit = operation({
+  id: 'editOccurrence',
+  method: 'patch',
+  path: '/v1/jobs/{jobId}/occurrences/{nominalAt}',
+  tag: 'Jobs',
+  summary: 'Skip, move or annotate one occurrence',
+  description:
+    'Before it is due, at most 8 weeks ahead. What is left out stays: `skip: false` and `moveTo: null` take an edit back. An edit that leaves the schedule as it is keeps it, and so does a new schedule that has the same instant.',
+  access: needs('jobs:write'),
+  params: z.object({ jobId: pathId('job'), nominalAt: nominalParam }),
+  body: z
+    .strictObject({
+      skip: z.boolean().optional().meta({ description: 'Whether it is left out.' }),
+      moveTo: instantInput
+        .nullable()
+        .optional()
+        .meta({ description: 'When it runs instead; null: as its schedule says.' }),
+      note: occurrenceNoteValue.nullable().optional(),
+    })
+    .meta({ id: 'EditOccurrence' }),
+  example: { skip: true, note: 'The bank is closed.' },
+  answer: { status: 200, description: 'The occurrence.', schema: occurrenceWire },
+  problems: ['invalid-transition'],
+  async handle({ ctx, params, body }) {
+    return occurrenceToWire(await editOccurrence(ctx, params.jobId, params.nominalAt, body))
+  },
+})
+
+export const jobHistoryOperations = [versions, version, restore, occurrences, edit]

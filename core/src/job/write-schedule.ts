@@ -10,6 +10,7 @@ import { validationFailed } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { catchUpCodes } from '../run/decide-instants.ts'
 import { overlapCodes } from '../run/overlap.ts'
+import { type RestReason, restColumns, restOf } from '../run/rests.ts'
 import { settlePending, takeBackPending } from '../run/take-back.ts'
 import { compileTimes } from '../schedule/compile.ts'
 import { leadMsOf } from '../schedule/decide.ts'
@@ -80,8 +81,8 @@ async function toTiming(tx: Tx, { row, jobId, mayBeOver }: SchedulePlan, schedul
   const nowMs = await databaseNowMs(tx)
   await holdCalendars(tx, schedule)
   await coversOf(tx, schedule, { sinceMs: nowMs })
-  if (row !== null && row.spec !== null) await closeSchedule(tx, row, nowMs)
   const spec = anchorSchedule(schedule, Temporal.Instant.fromEpochMilliseconds(nowMs))
+  if (row !== null && row.spec !== null) await closeSchedule(tx, row, { nowMs, next: spec })
   const first = firstInstant(spec, jobId, nowMs)
   if (first === null && !mayBeOver) {
     const pointer = `/schedule/${schedule.type}`
@@ -91,16 +92,31 @@ async function toTiming(tx: Tx, { row, jobId, mayBeOver }: SchedulePlan, schedul
   return { spec, leadMs, nextAt: first, runsLeft, revisits: row !== null }
 }
 
-/** The schedule gives way to another one: from now on nothing is its own any more. */
-async function closeSchedule(tx: Tx, row: JobRow, nowMs: number): Promise<void> {
+/**
+ * The schedule gives way to another one: from now on nothing is its own any more but what a person edited, where the
+ * next one has the same instant.
+ */
+async function closeSchedule(
+  tx: Tx,
+  { id, state }: JobRow,
+  { nowMs, next }: { nowMs: number; next: FullSchedule },
+): Promise<void> {
   const until = new Date(nowMs)
-  await leaveRest(tx, row.id, until, row.state === 'paused' ? 'paused' : null)
-  await takeBackPending(tx, row.id, { after: until })
+  await leaveRest(tx, id, until, state === 'paused' ? 'paused' : null)
+  await takeBackPending(tx, id, { after: until })
+  const edited = await runNamed<[Date]>(
+    tx.client,
+    'edited_occurrences',
+    'select nominal_at from occurrences where tenant_id = $1 and job_id = $2 and nominal_at > $3 and edited_by is not null',
+    [tx.tenantId, id, until],
+  )
+  const times = compileTimes(next, nativeZones, id)
+  const kept = edited.map(([at]) => at).filter((at) => times.next(at.getTime() - 1)?.at === at.getTime())
   await runNamed(
     tx.client,
     'drop_future_occurrences',
-    `delete from occurrences where tenant_id = $1 and job_id = $2 and nominal_at > $3 and run_id is null`,
-    [tx.tenantId, row.id, until],
+    `delete from occurrences where tenant_id = $1 and job_id = $2 and nominal_at > $3 and run_id is null and nominal_at <> all($4::timestamptz[])`,
+    [tx.tenantId, id, until, kept],
   )
 }
 
@@ -108,16 +124,18 @@ async function closeSchedule(tx: Tx, row: JobRow, nowMs: number): Promise<void> 
  * Leaves what a locked schedule has not decided up to an instant to the scheduler, with the rules that it has until
  * now; with a reason, none of it runs.
  */
-export async function leaveRest(tx: Tx, jobId: Uuid, until: Date, reason: 'paused' | 'removed' | null): Promise<void> {
+export async function leaveRest(tx: Tx, jobId: Uuid, until: Date, reason: RestReason | null): Promise<void> {
   await runNamed(
     tx.client,
     'leave_rest',
-    `insert into schedule_rests (tenant_id, job_id, until_at, project_id, queue_id, pool, shard_id, job_version, spec, overlap, catch_up,
-       catch_up_max, catch_up_window_ms, grace_seconds, priority, attempts_max, runs_left, next_at, reason)
-     select tenant_id, job_id, $3, project_id, queue_id, pool, shard_id, job_version, spec, overlap, catch_up, catch_up_max,
-       catch_up_window_ms, grace_seconds, priority, attempts_max, case when $4::text is null then runs_left end, next_at,
-       coalesce($4, case when shadow then 'shadow' end)
-     from schedules where tenant_id = $1 and job_id = $2 and next_at <= $3
+    `insert into schedule_rests (${restColumns})
+     select ${restOf('s', {
+       from: 's.next_at',
+       until: '$3',
+       runsLeft: 'case when $4::text is null then s.runs_left end',
+       reason: "coalesce($4, case when s.shadow then 'shadow' end)",
+     })}
+     from schedules s where s.tenant_id = $1 and s.job_id = $2 and s.next_at <= $3
      on conflict (tenant_id, job_id, until_at) do nothing`,
     [tx.tenantId, jobId, until, reason],
   )

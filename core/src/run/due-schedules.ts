@@ -23,6 +23,8 @@ export interface DueSchedule extends InstantRules {
   untilMs: number | null
   /** It only notes what it would have started. */
   shadow: boolean
+  /** One instant that a person edited: there is something to decide only while the ledger waits for it. */
+  isEdit: boolean
 }
 
 type Row = [
@@ -62,8 +64,19 @@ const schedulesStatement = `
 const restsStatement = `
   select ${rulesOf('s')}, true, round(extract(epoch from s.until_at)::float8 * 1000), s.reason, false,
     extract(epoch from clock_timestamp())::float8 * 1000
-  from schedule_rests s where s.shard_id = $1 and s.job_id || '.' || s.job_version <> all ($3::text[])
+  from schedule_rests s where s.shard_id = $1 and s.reason is distinct from 'edited' and s.job_id || '.' || s.job_version <> all ($3::text[])
   limit $2 for update skip locked`
+
+// As the schedule is by now: without one there is nothing left to decide, and while it is paused it has to wait.
+const editsStatement = `
+  select r.tenant_id, r.job_id, r.project_id, coalesce(s.queue_id, r.queue_id), coalesce(s.pool, r.pool),
+    coalesce(s.job_version, r.job_version), coalesce(s.spec, r.spec), coalesce(s.overlap, r.overlap), r.grace_seconds * 1000,
+    coalesce(s.priority, r.priority), coalesce(s.attempts_max, r.attempts_max), round(extract(epoch from r.next_at)::float8 * 1000),
+    coalesce(s.catch_up, r.catch_up), r.catch_up_max, r.catch_up_window_ms::float8, null::int, true,
+    round(extract(epoch from r.until_at)::float8 * 1000), r.reason, coalesce(s.shadow, false), extract(epoch from clock_timestamp())::float8 * 1000
+  from schedule_rests r left join schedules s on s.tenant_id = r.tenant_id and s.job_id = r.job_id
+  where r.shard_id = $1 and r.reason = 'edited' and not coalesce(s.paused, false) and r.job_id || '.' || r.job_version <> all ($3::text[])
+  limit $2 for update of r skip locked`
 
 const restsMax = 50
 
@@ -73,9 +86,15 @@ export async function takeDueSchedules(
   { shard, aheadMs, limit, setAside }: { shard: number; aheadMs: number; limit: number; setAside: string[] },
 ): Promise<{ schedules: DueSchedule[]; nowMs: number }> {
   const rows = await runNamed<Row>(client, 'due_schedules', schedulesStatement, [shard, aheadMs, limit, setAside])
-  rows.push(...(await runNamed<Row>(client, 'schedule_rests', restsStatement, [shard, restsMax, setAside])))
+  if (await hasRests(client, shard)) {
+    rows.push(...(await runNamed<Row>(client, 'schedule_rests', restsStatement, [shard, restsMax, setAside])))
+    rows.push(...(await runNamed<Row>(client, 'edited_rests', editsStatement, [shard, restsMax, setAside])))
+  }
   return { schedules: rows.map(toSchedule), nowMs: rows[0]?.[20] ?? 0 }
 }
+
+const hasRests = async (client: PoolClient, shard: number): Promise<boolean> =>
+  (await runNamed(client, 'has_rests', 'select 1 from schedule_rests where shard_id = $1 limit 1', [shard])).length > 0
 
 const toSchedule = (row: Row): DueSchedule => {
   const [tenantId, jobId, projectId, queueId, pool, jobVersion, spec, overlap, graceMs, priority, attemptsMax] = row
@@ -103,7 +122,9 @@ const toSchedule = (row: Row): DueSchedule => {
   ] = row
   return {
     ...{ tenantId, jobId, projectId, queueId, pool, jobVersion, spec, overlap, graceMs, priority, attemptsMax },
-    ...{ nextAtMs, catchUp, catchUpMax, catchUpWindowMs, runsLeft, revisits, untilMs, reason, shadow },
+    ...{ nextAtMs, catchUp, catchUpMax, catchUpWindowMs, runsLeft, revisits, untilMs, shadow },
+    reason: reason === 'edited' ? null : reason,
+    isEdit: reason === 'edited',
   }
 }
 

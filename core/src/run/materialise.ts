@@ -94,6 +94,7 @@ async function materialiseIn(client: PoolClient, options: MaterialiseOptions): P
   }
   if (schedules.length === 0) return result
   const known = await readKnownRows(client, schedules)
+  leaveEditsToRests(schedules, known)
   const covers = await readCovers(client, schedules, nowMs)
   const computeUntilMs = performance.now() + computeMs
   const share = Math.ceil(rowsMax / schedules.length)
@@ -110,7 +111,10 @@ async function materialiseIn(client: PoolClient, options: MaterialiseOptions): P
       const plan = compile(schedule, covers[index] ?? noCovers)
       const rows = known.get(schedule)
       const untilMs = Math.min(schedule.untilMs ?? nowMs + aheadMs + plan.leadMs, rows?.readUntilMs ?? Infinity)
-      const decided = decideInstants(plan, schedule, { nowMs, untilMs }, { known: rows?.rows, mayGoOn })
+      const isVoid = schedule.isEdit && rows?.rows.get(schedule.nextAtMs)?.isOpen !== true
+      const decided = isVoid
+        ? { decisions: [], nextAtMs: null }
+        : decideInstants(plan, schedule, { nowMs, untilMs }, { known: rows?.rows, mayGoOn })
       const decisions = schedule.shadow ? decided.decisions.map(inShadow) : decided.decisions
       for (const decision of decisions)
         written.push({ ...decision, schedule, runId: decision.outcome === 'pending' ? uuidv7(nowMs) : null })
@@ -128,7 +132,7 @@ async function materialiseIn(client: PoolClient, options: MaterialiseOptions): P
     const { pool } = schedule
     result.wakes.set(pool, Math.min(result.wakes.get(pool) ?? Number.POSITIVE_INFINITY, dueAtMs))
   }
-  if (written.length > 0) result.runs = await writeOccurrences(client, written)
+  if (written.length > 0) result.runs = await writeOccurrences(client, onceEach(written))
   await advanceSchedules(client, moved)
   return result
 }
@@ -150,6 +154,22 @@ const readCovers = (client: PoolClient, schedules: readonly DueSchedule[], nowMs
       sinceMs: Math.min(nextAtMs, nowMs),
     })),
   )
+
+/** An instant that a person edited comes up as a rest, where it was counted: it is not for its schedule to decide. */
+function leaveEditsToRests(schedules: readonly DueSchedule[], known: ReadonlyMap<DueSchedule, KnownRows>): void {
+  for (const edit of schedules) {
+    if (!edit.isEdit) continue
+    const going = schedules.find((each) => each.jobId === edit.jobId && !each.isEdit && each.untilMs === null)
+    const row = going && known.get(going)?.rows.get(edit.nextAtMs)
+    if (row !== undefined) row.isOpen = false
+  }
+}
+
+/** Should it come up twice all the same, it is written once. */
+function onceEach(written: readonly Written[]): Written[] {
+  const seen = new Map(written.map((each) => [`${each.schedule.jobId} ${each.nominalAtMs}`, each]))
+  return seen.size === written.length ? [...written] : [...seen.values()]
+}
 
 /** Whether the ledger still holds something from there on. */
 const isRevisit = (known: KnownRows | undefined, nextAtMs: number | null): boolean =>

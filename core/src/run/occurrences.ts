@@ -1,6 +1,6 @@
 import { requireScope } from '../access/scope.ts'
 import { runNamed } from '../db/client.ts'
-import { type Ctx, withRead } from '../db/context.ts'
+import { type Ctx, type Tx, withRead } from '../db/context.ts'
 import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { PageRequest } from '../kernel/page.ts'
@@ -89,6 +89,18 @@ export const listOccurrences = (
         rows.length > page.limit && last ? Buffer.from(String(last.nominalAt.getTime())).toString('base64url') : null,
     }
   })
+}
+
+/** One row of the ledger. Throws `not-found`. */
+export async function readOccurrence(tx: Tx, jobId: Uuid, nominalAt: Date): Promise<Occurrence> {
+  const rows = await runNamed<OccurrenceRow>(
+    tx.client,
+    'read_occurrence',
+    `select ${columns} from occurrences where tenant_id = $1 and job_id = $2 and nominal_at = $3`,
+    [tx.tenantId, jobId, nominalAt],
+  )
+  if (rows[0] === undefined) throw notFound('occurrence')
+  return toOccurrence(jobId, rows[0])
 }
 
 const columns = `nominal_at, job_version, outcome, reason, run_id, caught_up, tz_version, decided_at, coalesce(effective_at, nominal_at),
