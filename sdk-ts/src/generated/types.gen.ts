@@ -496,12 +496,24 @@ export type EditJobs = {
     rate?: number | null;
 };
 
+export type EditOccurrence = {
+    /**
+     * Whether it is left out.
+     */
+    skip?: boolean;
+    /**
+     * When it runs instead; null: as its schedule says.
+     */
+    moveTo?: string | null;
+    note?: string | null;
+};
+
 export type Event = {
     /**
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -3295,6 +3307,80 @@ export type ListOccurrencesResponses = {
 };
 
 export type ListOccurrencesResponse = ListOccurrencesResponses[keyof ListOccurrencesResponses];
+
+export type EditOccurrenceData = {
+    body: EditOccurrence;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        jobId: string;
+        nominalAt: string;
+    };
+    query?: never;
+    url: '/v1/jobs/{jobId}/occurrences/{nominalAt}';
+};
+
+export type EditOccurrenceErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type EditOccurrenceError = EditOccurrenceErrors[keyof EditOccurrenceErrors];
+
+export type EditOccurrenceResponses = {
+    /**
+     * The occurrence.
+     */
+    200: Occurrence;
+};
+
+export type EditOccurrenceResponse = EditOccurrenceResponses[keyof EditOccurrenceResponses];
 
 export type ListRunsData = {
     body?: never;
