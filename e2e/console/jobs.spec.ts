@@ -61,6 +61,52 @@ test('a person creates a job with the keyboard alone', async ({ page, base, rece
   expect(job?.schedule).toEqual({ type: 'cron', cron: '0 9 * * *', timezone: 'Europe/Berlin' })
 })
 
+test('a recurrence rule is written with bounds and a dialect is chosen, and both read back as they were', async ({
+  page,
+  base,
+  label,
+  sdk,
+  receiver,
+}) => {
+  await open(page, `${base}/jobs/new`)
+  await page.getByRole('textbox', { name: 'Name' }).fill(label)
+  await page.getByRole('textbox', { name: 'URL' }).fill(receiver.url(label, 'ok'))
+  await page.getByRole('tab', { name: 'RRULE' }).click()
+  const rule = page.getByLabel('Recurrence rule')
+  await rule.fill('FREQ=MONTHLY;BYMONTHDAY=30;BYMONTH=2')
+  await expect(rule).toHaveAttribute('aria-invalid', 'true')
+  await page.getByRole('button', { name: 'Every other Friday' }).click()
+  await expect(rule).not.toHaveAttribute('aria-invalid', 'true')
+  await page.getByText('Bounds, calendars, spread, clock changes').click()
+  await page.getByLabel('At most so many runs').fill('3')
+  await page.getByLabel('At most so many runs').press('Tab')
+  const consequence = page.getByRole('region', { name: 'What this schedule does' }).last()
+  await expect(consequence).toContainText('at most 3 times')
+  await expect(consequence.getByRole('row')).toHaveCount(4)
+  await page.getByRole('button', { name: 'Create the job' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: label })).toBeVisible()
+  const job = (await sdk.jobs.list({ search: label }).page()).data[0]
+  expect(job?.schedule).toEqual({
+    type: 'rrule',
+    rrule: 'FREQ=WEEKLY;INTERVAL=2;BYDAY=FR',
+    timezone: 'Europe/Berlin',
+    maxRuns: 3,
+  })
+
+  await open(page, `${base}/jobs/${job?.id}/edit`)
+  await expect(page.getByRole('tab', { name: 'RRULE' })).toHaveAttribute('data-state', 'active')
+  await page.getByRole('tab', { name: 'Cron' }).click()
+  await page.getByLabel('Cron line').fill('0 0 9 ? * 2')
+  await page.getByLabel(/^Read as/).click()
+  await page.getByRole('option', { name: 'Quartz' }).click()
+  await expect(consequence).toContainText('Monday')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await expect(page).toHaveURL(new RegExp(`/jobs/${job?.id}$`))
+  const edited = await sdk.jobs.get(job?.id ?? '')
+  expect(edited.schedule).toMatchObject({ type: 'cron', cron: '0 0 9 ? * 2', dialect: 'quartz', maxRuns: 3 })
+  await sdk.jobs.delete(edited.id)
+})
+
 test('what is wrong with a schedule is said where it is typed', async ({ page, base }) => {
   await open(page, `${base}/jobs/new`)
   await page.getByRole('tab', { name: 'Cron' }).click()

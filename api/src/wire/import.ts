@@ -74,7 +74,7 @@ const summaryFields = {
   prefix: z.string(),
   fileName: z.string().nullable(),
   timezone: z.string(),
-  counts: z.record(z.enum(entryOutcomes), z.int()),
+  counts: z.strictObject({ created: z.int(), updated: z.int(), unchanged: z.int(), refused: z.int() }),
   createdBy: actor.nullable(),
   createdAt: instant.nullable(),
 }

@@ -625,7 +625,10 @@ export type Import = {
     fileName: string | null;
     timezone: string;
     counts: {
-        [key: string]: number;
+        created: number;
+        updated: number;
+        unchanged: number;
+        refused: number;
     };
     createdBy: string | null;
     createdAt: string | null;
@@ -741,7 +744,10 @@ export type ImportSummary = {
     fileName: string | null;
     timezone: string;
     counts: {
-        [key: string]: number;
+        created: number;
+        updated: number;
+        unchanged: number;
+        refused: number;
     };
     createdBy: string | null;
     createdAt: string | null;

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { draftOf, scheduleOf, sentenceFits, writeAt, writeCron, writeEvery, writeSentence } from './draft.ts'
+import {
+  draftOf,
+  scheduleOf,
+  sentenceFits,
+  writeAt,
+  writeCron,
+  writeEvery,
+  writeKept,
+  writeRrule,
+  writeSentence,
+} from './draft.ts'
 import type { Schedule } from './schedule.ts'
 
 const timezone = 'Europe/London'
@@ -19,6 +29,11 @@ describe('the schedule builder', () => {
     { type: 'every', every: 'P1M', anchor: '2026-01-31T06:25', timezone, gap: 'shift', endAt: '2027-01-01T00:00' },
     { type: 'every', every: 'P1M2D', anchor: '2026-01-01T06:25', timezone },
     { type: 'rrule', rrule: 'FREQ=WEEKLY;BYDAY=MO', timezone, dtstart: '2026-01-05T09:00' },
+    { type: 'rrule', rrule: ['FREQ=DAILY', 'FREQ=WEEKLY'], timezone, exdate: ['2026-12-25'] },
+    { type: 'rrule', rrule: 'FREQ=DAILY', timezone, gap: 'next', maxRuns: 3, onlyOn: ['work'] },
+    { type: 'cron', cron: '25 6 * * *', timezone, jitter: 'PT5M', notOn: ['holidays'], roll: 'next', maxRuns: 9 },
+    { type: 'every', every: 'PT15M', window: 'PT1H' },
+    { type: 'at', at: '2026-12-24T18:00', timezone, jitter: 'PT1M' },
     { type: 'at', at: '2026-12-24T18:00', timezone },
     { type: 'at', at: '2026-07-24T18:00:30.000Z', timezone },
   ])('opens and saves %j unchanged', (schedule) => {
@@ -51,6 +66,26 @@ describe('the schedule builder', () => {
     expect(writeSentence(fresh, { unit: 'minute', count: 7 }).every).toEqual({ count: 7, unit: 'minute' })
   })
 
+  it('writes what stands beside the times, and forgets what is emptied', () => {
+    const late = writeKept(fresh, { startAt: '2027-01-01T00:00', onlyOn: ['work'], gap: 'skip' })
+    expect(scheduleOf(writeCron(late, '0 6 * * *'))).toMatchObject({
+      startAt: '2027-01-01T00:00',
+      onlyOn: ['work'],
+      gap: 'skip',
+    })
+    // An exact interval takes no rule for clock changes.
+    expect(scheduleOf(writeEvery(late, { count: 15, unit: 'minute' }))).not.toHaveProperty('gap')
+    expect(writeKept(late, { startAt: '', onlyOn: [], gap: undefined }).kept).toEqual({})
+  })
+
+  it('writes a recurrence rule, from a day on or from when it is saved', () => {
+    const ruled = writeRrule(fresh, { rrule: ' FREQ=DAILY ', dtstart: '' })
+    expect(scheduleOf(ruled)).toEqual({ type: 'rrule', rrule: 'FREQ=DAILY', timezone })
+    expect(scheduleOf(writeRrule(ruled, { rrule: 'FREQ=DAILY', dtstart: '2027-01-01T06:00' }))).toMatchObject({
+      dtstart: '2027-01-01T06:00',
+    })
+  })
+
   it('drops the anchor when the interval changes', () => {
     const draft = draftOf({ type: 'every', every: 'PT36H', anchor: '2026-01-01T00:00:00.000Z' }, 'UTC', '')
     expect(scheduleOf(writeEvery(draft, { count: 2, unit: 'hour' }))).toEqual({ type: 'every', every: 'PT2H' })
@@ -77,7 +112,7 @@ describe('the schedule builder', () => {
   })
 
   it('leaves what no tab can show as it is, until another tab is used', () => {
-    const draft = draftOf({ type: 'rrule', rrule: 'FREQ=DAILY', timezone }, 'UTC', '')
+    const draft = draftOf({ type: 'rrule', rrule: ['FREQ=DAILY', 'FREQ=WEEKLY'], timezone }, 'UTC', '')
     expect(draft.tab).toBe('stored')
     expect(scheduleOf(writeCron(draft, '0 7 * * *'))).toEqual({ type: 'cron', cron: '0 7 * * *', timezone })
   })

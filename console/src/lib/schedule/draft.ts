@@ -3,10 +3,15 @@ import { type EveryParts, everyText, isCalendarUnit, parseEvery } from './every.
 import type { Schedule } from './schedule.ts'
 import { type Sentence, scheduleToSentence, sentenceToSchedule } from './sentence.ts'
 
-export type Tab = 'sentence' | 'cron' | 'every' | 'at' | 'none' | 'stored'
+export type Tab = 'sentence' | 'cron' | 'every' | 'rrule' | 'at' | 'none' | 'stored'
 
 type CronSchedule = Extract<Schedule, { type: 'cron' }>
 type EverySchedule = Extract<Schedule, { type: 'every' }>
+
+const spreadKeys = ['jitter', 'window', 'onlyOn', 'notOn', 'roll'] as const
+const keptKeys = ['gap', 'fold', 'startAt', 'endAt', ...spreadKeys, 'maxRuns'] as const
+/** What a schedule has beside its times, whatever its type. */
+export type Kept = Pick<CronSchedule, (typeof keptKeys)[number]>
 
 /** What the schedule builder holds: the tab in use, and what every tab shows. */
 export interface Draft {
@@ -22,8 +27,11 @@ export interface Draft {
   /** Where an interval counts from. Kept as it came, so that editing a job does not move its runs. */
   anchor: string | undefined
   dialect: CronSchedule['dialect']
-  /** What no tab shows and every edit keeps: bounds, and the rules for changing clocks. */
-  kept: Pick<CronSchedule, 'gap' | 'fold' | 'startAt' | 'endAt'>
+  rrule: string
+  /** Where a recurrence starts, as a wall clock; empty: when the job is saved. */
+  dtstart: string
+  /** What stands beside every tab, and what every edit keeps. */
+  kept: Kept
   /** A schedule that no tab can show; it is saved as it is unless another tab is used. */
   stored: Schedule | undefined
 }
@@ -40,6 +48,8 @@ export function draftOf(schedule: Schedule | undefined, timezone: string, at: st
     timezone: schedule?.timezone ?? timezone,
     anchor: undefined,
     dialect: undefined,
+    rrule: 'FREQ=MONTHLY;BYDAY=MO;BYSETPOS=1',
+    dtstart: '',
     kept: {},
     stored: undefined,
   }
@@ -47,7 +57,7 @@ export function draftOf(schedule: Schedule | undefined, timezone: string, at: st
     case undefined:
       return empty
     case 'at':
-      return { ...empty, tab: 'at', ...wallOf(schedule.at, empty.timezone) }
+      return { ...empty, tab: 'at', ...wallOf(schedule.at, empty.timezone), kept: pick(schedule, spreadKeys) }
     case 'every': {
       const every = parseEvery(schedule.every)
       if (!every) return { ...empty, tab: 'stored', stored: schedule }
@@ -58,8 +68,12 @@ export function draftOf(schedule: Schedule | undefined, timezone: string, at: st
       const sentence = scheduleToSentence(schedule)
       return sentence ? { ...draft, tab: 'sentence', sentence } : draft
     }
-    case 'rrule':
-      return { ...empty, tab: 'stored', stored: schedule, kept: pick(schedule, ['startAt', 'endAt']) }
+    case 'rrule': {
+      const kept = pick(schedule, keptKeys)
+      const isPlain = typeof schedule.rrule === 'string' && !schedule.rdate && !schedule.exdate
+      if (!isPlain) return { ...empty, tab: 'stored', stored: schedule, kept }
+      return { ...empty, tab: 'rrule', rrule: String(schedule.rrule), dtstart: schedule.dtstart ?? '', kept }
+    }
   }
 }
 
@@ -86,6 +100,19 @@ export function writeEvery(draft: Draft, every: EveryParts): Draft {
   return { ...draft, tab: 'every', every, anchor, sentence: sentence ?? draft.sentence }
 }
 
+/** Changes the recurrence rule, or where it starts. */
+export function writeRrule(draft: Draft, rule: Pick<Draft, 'rrule' | 'dtstart'>): Draft {
+  return { ...draft, tab: 'rrule', ...rule }
+}
+
+/** Changes what stands beside the times; what is empty goes. */
+export function writeKept(draft: Draft, changes: Partial<Kept>): Draft {
+  const kept = Object.entries({ ...draft.kept, ...changes }).filter(
+    ([, value]) => value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),
+  )
+  return { ...draft, kept: Object.fromEntries(kept) as Kept }
+}
+
 /** Changes the one date and time; a stored instant gives way to the wall clock that was written. */
 export function writeAt(draft: Draft, at: string, timezone = draft.timezone): Draft {
   return { ...draft, tab: 'at', at, timezone, instant: undefined }
@@ -100,9 +127,13 @@ export function scheduleOf(draft: Draft): Schedule | undefined {
     case 'stored':
       return draft.stored
     case 'at':
-      return { type: 'at', at: draft.instant ?? draft.at, timezone }
+      return { type: 'at', at: draft.instant ?? draft.at, timezone, ...pick(kept, spreadKeys) }
     case 'every':
       return everySchedule(draft, everyText(draft.every))
+    case 'rrule': {
+      const dtstart = draft.dtstart.trim()
+      return { type: 'rrule', rrule: draft.rrule.trim(), timezone, ...(dtstart && { dtstart }), ...kept }
+    }
     case 'cron':
       return { type: 'cron', cron: draft.cron.trim(), timezone, ...(dialect && { dialect }), ...kept }
     case 'sentence': {
@@ -121,7 +152,10 @@ export function sentenceFits(draft: Draft): boolean {
 function everySchedule({ anchor, timezone, kept }: Draft, every: string): EverySchedule {
   // An exact interval knows no zone, but a wall-clock anchor or bound does.
   const isZoned = !every.startsWith('PT') || [anchor, kept.startAt, kept.endAt].some((text) => text && isWall(text))
-  return { type: 'every', every, ...(anchor && { anchor }), ...(isZoned && { timezone }), ...kept }
+  // Exact time knows no clock changes.
+  const { gap, fold, ...others } = kept
+  const clock = every.startsWith('PT') ? {} : { ...(gap && { gap }), ...(fold && { fold }) }
+  return { type: 'every', every, ...(anchor && { anchor }), ...(isZoned && { timezone }), ...clock, ...others }
 }
 
 const isWall = (text: string): boolean => !/(Z|[+-]\d{2}:\d{2})$/.test(text)
@@ -130,8 +164,7 @@ function wallOf(at: string, timezone: string): Pick<Draft, 'at' | 'instant'> {
   return isWall(at) ? { at, instant: undefined } : { at: wallClock(Date.parse(at), timezone), instant: at }
 }
 
-const keptOf = (schedule: CronSchedule | EverySchedule): Draft['kept'] =>
-  pick(schedule, ['gap', 'fold', 'startAt', 'endAt'])
+const keptOf = (schedule: CronSchedule | EverySchedule): Kept => pick(schedule, keptKeys)
 
 function pick<Value extends object, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {
   return Object.fromEntries(keys.flatMap((key) => (value[key] === undefined ? [] : [[key, value[key]]]))) as Pick<
