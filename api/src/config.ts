@@ -18,6 +18,8 @@ const schema = z.object({
   KEY_FILE: z.string(),
   /** What certificates are signed with; made beside KEY_FILE when absent. All processes of an installation share it. */
   INSTALLATION_KEY_FILE: z.string().optional(),
+  /** Compiled zone files of other versions, a folder each (`2026a/Europe/London`): certificates of the past need theirs. */
+  TZDATA_FOLDER: z.string().optional(),
   OBJECT_STORE_URL: z.url({ protocol: /^https?$/ }).optional(),
   OBJECT_STORE_BUCKET: z.string().default('meridian'),
   OBJECT_STORE_ACCESS_KEY: z.string().default(''),
@@ -52,6 +54,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     redisUrl: parsed.REDIS_URL,
     keyFile: parsed.KEY_FILE,
     installationKeyFile: parsed.INSTALLATION_KEY_FILE ?? join(dirname(parsed.KEY_FILE), 'installation.key'),
+    tzdataFolder: parsed.TZDATA_FOLDER ?? null,
     objectStore:
       parsed.OBJECT_STORE_URL === undefined
         ? null

@@ -3,7 +3,7 @@ import { systemClock } from '@meridian/core/kernel/clock'
 import type { Log } from '@meridian/core/kernel/log'
 import { createMetrics } from '@meridian/core/kernel/metrics'
 import { createBodyStore } from '@meridian/core/object/store'
-import { nativeZones } from '@meridian/core/schedule/zone'
+import { zonesOfVersions } from '@meridian/core/schedule/zone-files'
 import { type InstallationKey, keepInstallationKey } from '@meridian/core/secret/installation-key'
 import { localFileKeyProvider } from '@meridian/core/secret/key-provider'
 import { KeyRing } from '@meridian/core/secret/key-ring'
@@ -88,7 +88,7 @@ export async function createServices(config: Config, log: Log): Promise<RunningS
     pool,
     keyRing,
     installationKey: await openInstallationKey(config.installationKeyFile, log),
-    zonesOf: (version) => (version === nativeZones.version ? nativeZones : undefined),
+    zonesOf: zonesOfVersions(config.tzdataFolder),
     redis,
     metrics,
     requestLog: createRequestLog(log, metrics),

@@ -233,7 +233,7 @@ async function startJanitor({ engine, log, config }: Means): Promise<Running> {
       name: 'janitor',
       idleMs: 3_600_000,
       log,
-      runOnce: () => runJanitor({ engine, log, retentionDays: config.RETENTION_DAYS }),
+      runOnce: () => runJanitor({ engine, shard: config.SHARD, log, retentionDays: config.RETENTION_DAYS }),
     }),
   )
 }

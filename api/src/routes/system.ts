@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { runNamed, toAppError } from '@meridian/core/db/client'
+import { nativeZones } from '@meridian/core/schedule/zone'
 import { z } from 'zod'
 import type { Services } from '../http/env.ts'
 import { anybody, operation, signedIn } from '../http/operation.ts'
@@ -31,7 +32,12 @@ const ready = operation({
   answer: {
     status: 200,
     description: 'It can.',
-    schema: z.strictObject({ status: z.enum(['ready', 'degraded']), database: z.boolean(), redis: z.boolean() }),
+    schema: z.strictObject({
+      status: z.enum(['ready', 'degraded']),
+      database: z.boolean(),
+      redis: z.boolean(),
+      tzVersion: z.string().meta({ description: 'Of the time zone data that schedules are computed with.' }),
+    }),
   },
   problems: ['dependency-unavailable'],
   async handle({ services }) {
@@ -40,7 +46,12 @@ const ready = operation({
       throw toAppError(error)
     })
     const redis = await isRedisWell(services)
-    return { status: redis ? ('ready' as const) : ('degraded' as const), database: true, redis }
+    return {
+      status: redis ? ('ready' as const) : ('degraded' as const),
+      database: true,
+      redis,
+      tzVersion: nativeZones.version,
+    }
   },
 })
 
@@ -75,7 +86,7 @@ const info = operation({
   },
   handle: async ({ services }) => ({
     version,
-    tzVersion: process.versions.tz ?? 'unknown',
+    tzVersion: nativeZones.version,
     allowsPrivateTargets: services.config.allowPrivateTargets,
   }),
 })

@@ -129,6 +129,10 @@ const versionFields = {
   restoredFrom: z.int().nullable().meta({ description: 'The version that this one is a copy of.' }),
   createdBy: actor,
   createdAt: instant,
+  tzVersion: z
+    .string()
+    .nullable()
+    .meta({ description: 'The time zone data that its schedule was last computed with; null: it had none.' }),
 }
 
 const openDefinition = z.strictObject(openFields).meta({ id: 'JobVersionDefinition' })
@@ -146,6 +150,7 @@ export const jobVersionSummaryToWire = (version: JobVersionSummary): z.output<ty
   restoredFrom: version.restoredFrom,
   createdBy: toActor(version.createdBy),
   createdAt: toInstant(version.createdAt),
+  tzVersion: version.tzVersion,
   definition: version.definition,
 })
 

@@ -135,7 +135,13 @@ function toReconciled(span: Span, jobId: Uuid, zonesOf: Issuer['zonesOf']): Omit
   const told = { fromMs, untilMs, jobVersion, overMs, aheadMs: aheadMs + (spec === null ? 0 : leadMsOf(spec)) }
   if (spec === null) return { ...told, next: null }
   const zones = zonesOf(tzVersion)
-  return { ...told, next: zones && compileTimes(spec, zones, jobId).next }
+  try {
+    return { ...told, next: zones && compileTimes(spec, zones, jobId).next }
+  } catch (error) {
+    // Its zone is not in that data.
+    if (error instanceof RangeError) return { ...told, next: undefined }
+    throw error
+  }
 }
 
 const toTold = (

@@ -18,6 +18,7 @@ export const eventTypes = [
   'job.paused',
   'job.resumed',
   'job.deleted',
+  'job.moved',
   'job.shadowed',
   'job.switched',
   'job.pinged',

@@ -130,4 +130,6 @@ export interface JobVersionSummary {
   restoredFrom: number | null
   createdBy: string
   createdAt: Date
+  /** The time zone data that its schedule was last computed with; null when it had none. */
+  tzVersion: string | null
 }

@@ -33,6 +33,7 @@ describe('versions', () => {
       isTargetReduced: false,
     })
     expect(first.definition).not.toHaveProperty('target')
+    expect(first.tzVersion).toBe(null)
     expect((await getJobVersion(ctx, job.id, 2)).target.url).toBe('https://two.example.com/')
     const reader = testCtx(db, tenant, { scopes: ['jobs:read'] })
     expect(await getJobVersion(reader, job.id, 1)).toMatchObject({ isTargetReduced: true, target: { headers: {} } })

@@ -15,6 +15,9 @@ const versionColumns = {
   restoredFrom: jobVersions.restoredFrom,
   createdBy: jobVersions.createdBy,
   createdAt: jobVersions.createdAt,
+  // What its schedule was last computed with.
+  tzVersion: sql<string | null>`(select s.tz_version from schedule_spans s where s.tenant_id = ${jobVersions.tenantId}
+    and s.job_id = ${jobVersions.jobId} and s.job_version = ${jobVersions.version} order by s.from_at desc limit 1)`,
 }
 
 type VersionRow = Omit<JobVersionSummary, 'definition'> & { open: StoredDefinition['open'] }

@@ -18,7 +18,7 @@ export interface TakeBackOptions {
  * job, where its schedule has to go on if it goes on.
  */
 export async function takeBackPendingOf(
-  tx: Tx,
+  tx: Pick<Tx, 'client' | 'tenantId'>,
   jobIds: readonly Uuid[],
   { after, keepsWaiting = false }: TakeBackOptions = {},
 ): Promise<Map<Uuid, Date>> {

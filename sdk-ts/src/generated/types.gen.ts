@@ -513,7 +513,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -1095,6 +1095,10 @@ export type JobVersion = {
      */
     createdBy: string;
     createdAt: string;
+    /**
+     * The time zone data that its schedule was last computed with; null: it had none.
+     */
+    tzVersion: string | null;
     definition: JobVersionDefinition;
     target: Target;
     /**
@@ -1161,6 +1165,10 @@ export type JobVersionSummary = {
      */
     createdBy: string;
     createdAt: string;
+    /**
+     * The time zone data that its schedule was last computed with; null: it had none.
+     */
+    tzVersion: string | null;
     definition: JobVersionDefinition;
 };
 
@@ -8428,6 +8436,10 @@ export type GetReadyResponses = {
         status: 'ready' | 'degraded';
         database: boolean;
         redis: boolean;
+        /**
+         * Of the time zone data that schedules are computed with.
+         */
+        tzVersion: string;
     };
 };
 

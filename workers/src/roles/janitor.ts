@@ -11,10 +11,12 @@ import {
 } from '@meridian/core/db/janitor'
 import type { Log } from '@meridian/core/kernel/log'
 import { forgetOperations } from '@meridian/core/operation/step'
+import { refreshZones } from '@meridian/core/run/refresh-zones'
 import type { Pass } from '../loop.ts'
 
 export interface JanitorOptions {
   engine: Pool
+  shard: number
   log: Log
   /** How long history is kept, in days. */
   retentionDays: number
@@ -25,9 +27,10 @@ const keyHours = 24
 const limit = 10_000
 /** Each may have as many items as an operation can. */
 const operationsMax = 10
+const schedulesMax = 500
 
 /** Keeps partitions ahead of need and throws away what is past its time. Any number may run. */
-export async function runJanitor({ engine, log, retentionDays }: JanitorOptions): Promise<Pass> {
+export async function runJanitor({ engine, shard, log, retentionDays }: JanitorOptions): Promise<Pass> {
   const made = await ensurePartitions(engine, weeksAhead)
   if (made > 0) log.info({ made }, 'partitions were made')
   const overflow = await findOverflow(engine)
@@ -38,7 +41,10 @@ export async function runJanitor({ engine, log, retentionDays }: JanitorOptions)
   const payloads = await forgetFarInputs(engine, retentionDays, limit)
   const blocks = await forgetFarBlocks(engine, limit)
   const operations = await forgetOperations(engine, retentionDays, operationsMax)
+  const zones = await refreshZones(engine, { shard, limit: schedulesMax })
+  if (zones.schedules > 0) log.info({ ...zones }, 'schedules were computed again with other time zone data')
   await forgetCounters(engine, retentionDays)
   await forgetExecutors(engine)
-  return keys === limit || payloads === limit || blocks === limit || operations === operationsMax ? 'more' : 'idle'
+  const isFull = keys === limit || payloads === limit || blocks === limit || operations === operationsMax
+  return isFull || zones.schedules === schedulesMax ? 'more' : 'idle'
 }
