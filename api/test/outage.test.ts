@@ -15,11 +15,11 @@ afterAll(async () => {
 
 test('without Redis everything works on, and readiness says degraded', async () => {
   const { client } = await api.tenant()
-  expect((await api.as(null).get('/ready')).body).toEqual({ status: 'ready', database: true, redis: true })
+  expect((await api.as(null).get('/ready')).body).toMatchObject({ status: 'ready', database: true, redis: true })
   const port = Number(new URL(redis.url).port)
   await redis.stop()
   expect((await client.post<Run>('/v1/runs', { target })).status).toBe(201)
-  expect((await api.as(null).get('/ready')).body).toEqual({ status: 'degraded', database: true, redis: false })
+  expect((await api.as(null).get('/ready')).body).toMatchObject({ status: 'degraded', database: true, redis: false })
   redis = await startRedis(port)
   const isBack = async () => (await api.as(null).get<{ status: string }>('/ready')).body.status === 'ready'
   const giveUpAt = performance.now() + 5_000
