@@ -4,6 +4,7 @@ import { row as A3 } from './A3.ts'
 import { row as A4 } from './A4.ts'
 import { row as A6 } from './A6.ts'
 import { row as A7 } from './A7.ts'
+import { row as completeness } from './completeness.ts'
 import { row as R1 } from './R1.ts'
 import { row as R2 } from './R2.ts'
 import { row as R3 } from './R3.ts'
@@ -11,12 +12,33 @@ import { row as R4 } from './R4.ts'
 import { row as R6 } from './R6.ts'
 import { row as R7 } from './R7.ts'
 import { row as R10 } from './R10.ts'
+import { row as R12 } from './R12.ts'
+import { row as R14 } from './R14.ts'
 import { row as R21 } from './R21.ts'
 import type { Row } from './row.ts'
-import { row as S4 } from './S4.ts'
+import { completeness, row as S4 } from './S4.ts'
 
 /** The rows that need the whole product, running. */
-export const rows: Record<string, Row> = { R1, R2, R3, R4, R6, R7, R10, R21, A1, A2, A3, A4, A6, A7, S4 }
+export const rows: Record<string, Row> = {
+  R1,
+  R2,
+  R3,
+  R4,
+  R6,
+  R7,
+  R10,
+  R12,
+  R14,
+  R21,
+  A1,
+  A2,
+  A3,
+  A4,
+  A6,
+  A7,
+  S4,
+  completeness,
+}
 
 /** A row that is held by tests inside a package. */
 export interface PackageRow {
@@ -26,6 +48,30 @@ export interface PackageRow {
 }
 
 export const packageRows: Record<string, PackageRow> = {
+  C1: {
+    title: 'every case of the field comes out as published, wherever the process runs',
+    folder: 'core',
+    files: ['src/schedule/field-cases.test.ts'],
+  },
+  C2: {
+    title: 'instants of random rules, zones and references are increasing, whole, and what brute force finds',
+    folder: 'core',
+    files: ['src/schedule/occurrences.property.test.ts', 'src/schedule/rrule.property.test.ts'],
+  },
+  C3: {
+    title: 'nothing is accepted that would never run, and what is refused says where',
+    folder: 'core',
+    files: [
+      'src/schedule/schedule.test.ts',
+      'src/schedule/schedule-rrule.test.ts',
+      'src/schedule/full-schedule.test.ts',
+    ],
+  },
+  C4: {
+    title: 'over a year with its clock changes, what the preview says is what the ledger gets',
+    folder: 'core',
+    files: ['test/run/simulated-year.test.ts'],
+  },
   R18: {
     title: 'the back-off is a whole number of milliseconds in its bounds, and never falls',
     folder: 'core',
