@@ -16,7 +16,7 @@ import { row as R12 } from './R12.ts'
 import { row as R14 } from './R14.ts'
 import { row as R21 } from './R21.ts'
 import type { Row } from './row.ts'
-import { completeness, row as S4 } from './S4.ts'
+import { row as S4 } from './S4.ts'
 
 /** The rows that need the whole product, running. */
 export const rows: Record<string, Row> = {
