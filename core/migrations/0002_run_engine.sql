@@ -9,7 +9,7 @@ create function accept_runs(
   p_tenant uuid[], p_project uuid[], p_id uuid[], p_queue uuid[], p_priority int2[], p_attempts_max int2[],
   p_due_ms float8[], p_block uuid[], p_offset int[], p_source int2[], p_job uuid[], p_job_version int[], p_replay_of uuid[],
   p_key text[], p_fingerprint text[], p_actor text[], p_request text[], p_batch boolean, p_digest text,
-  p_block_tenant uuid[], p_block_id uuid[], p_block_sealed text[])
+  p_block_tenant uuid[], p_block_id uuid[], p_block_sealed bytea[])
 returns table (o int, outcome int, run_id uuid, due_ms float8, created_ms float8, is_ready boolean)
 language plpgsql security definer set search_path = public, pg_temp as $f$
 #variable_conflict use_column
@@ -53,7 +53,7 @@ begin
   -- Those of refused rows alone are not kept.
   b_ as (
     insert into input_blocks (tenant_id, id, keep_week, sealed)
-    select bt, bi, k.week, decode(bs, 'base64') from unnest(p_block_tenant, p_block_id, p_block_sealed) b(bt, bi, bs)
+    select bt, bi, k.week, bs from unnest(p_block_tenant, p_block_id, p_block_sealed) b(bt, bi, bs)
     join (select t, bl, max(week) as week from weeks where bl is not null group by t, bl) k on k.t = bt and k.bl = bi
   ),
   r_ as (

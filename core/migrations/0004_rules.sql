@@ -310,7 +310,7 @@ create function accept_minding(
   p_tenant uuid[], p_project uuid[], p_id uuid[], p_queue uuid[], p_priority int2[], p_attempts_max int2[],
   p_due_ms float8[], p_block uuid[], p_offset int[], p_source int2[], p_job uuid[], p_job_version int[], p_replay_of uuid[],
   p_key text[], p_fingerprint text[], p_actor text[], p_request text[], p_batch boolean, p_digest text,
-  p_block_tenant uuid[], p_block_id uuid[], p_block_sealed text[], p_overlap int2)
+  p_block_tenant uuid[], p_block_id uuid[], p_block_sealed bytea[], p_overlap int2)
 returns table (o int, outcome int, run_id uuid, due_ms float8, created_ms float8, is_ready boolean)
 language plpgsql security definer set search_path = public, pg_temp as $f$
 #variable_conflict use_column

@@ -1,6 +1,6 @@
 import { actorText } from '../access/audit.ts'
 import { requireScope } from '../access/scope.ts'
-import { arrayLiteral, type Pool, runNamed, textArrayLiteral, toAppError } from '../db/client.ts'
+import { arrayLiteral, byteaArray, type Pool, runNamed, textArrayLiteral, toAppError } from '../db/client.ts'
 import type { Ctx } from '../db/context.ts'
 import { resolveQueue } from '../flow/queues.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -199,7 +199,7 @@ async function parametersOf(keyRing: KeyRing, rows: IntakeRow[], batch: boolean,
     digest,
     arrayLiteral(blocks.map((block) => block.tenantId)),
     arrayLiteral(blocks.map((block) => block.id)),
-    arrayLiteral(blocks.map((block) => base64(block.sealed))),
+    byteaArray(blocks.map((block) => block.sealed)),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
+import { arrayLiteral, byteaArray, type Pool, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { type Block, type Place, sealTogether } from '../secret/block.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -37,7 +37,7 @@ const guardedDelete = `
       $11::int[], $12::text[], $13::int2[], $14::float8[]) x(t, q, i, f, started, ms, http, err, block, at, obj, st, delay)),
   b as (
     insert into response_blocks (tenant_id, id, sealed)
-    select t, i, decode(s, 'base64') from unnest($15::uuid[], $16::uuid[], $17::text[]) x(t, i, s)),
+    select t, i, s from unnest($15::uuid[], $16::uuid[], $17::bytea[]) x(t, i, s)),
   d as (
     delete from held h using (
       select u.*, k.place from u cross join lateral (
@@ -100,7 +100,7 @@ function parameters(poolId: number, rows: readonly Row[], blocks: readonly Block
     column((row) => row.delayMs),
     arrayLiteral(blocks.map((block) => block.tenantId)),
     arrayLiteral(blocks.map((block) => block.id)),
-    arrayLiteral(blocks.map((block) => block.sealed.toString('base64'))),
+    byteaArray(blocks.map((block) => block.sealed)),
   ]
 }
 

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { durationMs, durationValue } from '../kernel/duration.ts'
 import type { FieldProblem } from '../kernel/errors.ts'
@@ -18,6 +19,21 @@ const closedPorts = new Set(['25', '465', '587'])
  * asking DNS, so a name that leads to a private address is found only when it is called.
  */
 export function urlProblems(url: string, { allowPrivate }: { allowPrivate: AllowPrivate }): string[] {
+  if (typeof allowPrivate !== 'boolean') return findUrlProblems(url, allowPrivate)
+  const seen = allowPrivate ? seenOpen : seenPublic
+  let problems = seen.get(url)
+  if (problems === undefined) {
+    problems = findUrlProblems(url, allowPrivate)
+    seen.set(url, problems)
+  }
+  return problems
+}
+
+// A tenant calls the same few URLs again and again, and parsing one costs as much as all else about a run's form.
+const seenOpen = new LRUCache<string, string[]>({ max: 5_000 })
+const seenPublic = new LRUCache<string, string[]>({ max: 5_000 })
+
+function findUrlProblems(url: string, allowPrivate: AllowPrivate): string[] {
   // A URL parser drops these silently: two readers of the text could then see two hosts.
   if (/[\s\p{Cc}\\]/u.test(url)) return ['must not hold white space, control characters or backslashes']
   if (!URL.canParse(url)) return ['must be an absolute URL']
