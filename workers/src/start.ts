@@ -98,21 +98,20 @@ async function startScheduler(means: Means): Promise<Running> {
 
 async function startDispatcher({ engine, redis, publisher, config, log, metrics }: Means): Promise<Running> {
   const poolId = config.POOL
-  const aheadMs = 25
   const carrier = createCarrier(redis, poolId, (error) => log.debug({ err: error }, 'the carrier is away'))
   const interrupt = (runId: string, fence: number): void => {
     // Best effort: its lease is gone, which its next heartbeat finds.
     if (publisher.status === 'ready')
       publisher.publish(cancelChannel(poolId), `${runId} ${fence}`).catch(() => undefined)
   }
-  const dispatcher = new Dispatcher({ engine, poolId, carrier, log, aheadMs, pollMs, interrupt })
+  const dispatcher = new Dispatcher({ engine, poolId, carrier, log, pollMs, interrupt })
   const loop = startLoop({ name: 'dispatcher', idleMs: pollMs, log, runOnce: () => dispatcher.runOnce() })
   const subscriber = createSubscriber(redis, log)
   subscriber.on('message', (_channel: string, message: string) => {
     const dueMs = Number(message)
     if (dueMs === slotsFreed) {
       if (dispatcher.wantsEachSlot) loop.wake()
-    } else loop.wakeAt(performance.now() + (dueMs - aheadMs - Date.now()))
+    } else loop.wakeAt(performance.now() + dispatcher.waitMs(dueMs - Date.now()))
   })
   subscriber.subscribe(wakeChannel(poolId)).catch((error: unknown) => log.debug({ err: error }, 'could not subscribe'))
   const stopObserving = observeQueues(metrics, engine, poolId)

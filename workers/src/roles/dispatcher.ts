@@ -11,14 +11,18 @@ export interface DispatcherOptions {
   poolId: number
   carrier: Carrier
   log: Log
-  /** How long before its due instant a run is admitted: it covers the tail of the path to an executor's timer. */
-  aheadMs: number
   /** Tells whoever performs a run that it was cancelled for a newer one. */
   interrupt(runId: string, fence: number): void
   /** The longest sleep: what makes a lost wake-up harmless. */
   pollMs: number
 }
 
+/** How long before its due instant a run is admitted: it covers the tail of the path to an executor's timer. */
+const aheadMs = 60
+/** What that path mostly takes. A run that is due sooner is not kept waiting for others. */
+const pathMs = 25
+/** Looks are this far apart, so that one takes all that came due meanwhile. */
+const gapMs = 15
 /** A queued run that nobody claimed within this time was lost by the carrier. */
 const queuedSeconds = 5
 const batchMax = 1_000
@@ -47,6 +51,7 @@ export class Dispatcher {
     readAtMs: Number.NEGATIVE_INFINITY,
   }
   #carrying: Promise<void> = Promise.resolve()
+  #lookedAtMs = 0
   #sinceTidy = 0
   #tidying: Promise<void> | null = null
   /** Runs wait for slots, and slots come free one by one: each is worth a look. */
@@ -58,7 +63,8 @@ export class Dispatcher {
 
   /** One look: admit, carry, say when to look next. */
   async runOnce(): Promise<Pass> {
-    const { engine, poolId, carrier, aheadMs, pollMs, interrupt } = this.#options
+    const { engine, poolId, carrier, pollMs, interrupt } = this.#options
+    this.#lookedAtMs = performance.now()
     const capacity = await this.#readCapacity()
     // Without an executor or a carrier nothing is admitted: the backlog waits where it is safe.
     if (capacity.slots === 0 || !carrier.isReady()) return { sleepMs: Math.min(pollMs, 200) }
@@ -85,10 +91,17 @@ export class Dispatcher {
     if (admitted.length >= batch) return 'more'
     const outlook = await lookAhead(engine, poolId)
     this.wantsEachSlot = outlook.waiting && !gathers
-    const untilDueMs = outlook.nextDueMs === null ? pollMs : outlook.nextDueMs - aheadMs - outlook.nowMs
-    const sleepMs = untilDueMs <= 0 ? overdueMs : Math.min(pollMs, untilDueMs)
+    const leftMs = outlook.nextDueMs === null ? null : outlook.nextDueMs - outlook.nowMs
+    const sleepMs =
+      leftMs === null ? pollMs : leftMs <= aheadMs - gapMs ? overdueMs : Math.min(pollMs, this.waitMs(leftMs))
     if (!outlook.waiting) return { sleepMs }
     return { sleepMs: Math.min(sleepMs, gathers ? gatherSeconds * 1_000 : waitingMs) }
+  }
+
+  /** How long the look for a run may wait that is due in `leftMs`, in milliseconds. */
+  waitMs(leftMs: number): number {
+    const untilGapMs = this.#lookedAtMs + gapMs - performance.now()
+    return Math.max(0, leftMs - aheadMs, Math.min(untilGapMs, leftMs - pathMs))
   }
 
   /** Waits for what goes on in the background. */
