@@ -16,6 +16,7 @@ import { createIdTokenVerifier } from './http/id-token.ts'
 import { createIntake } from './http/intake.ts'
 import { RateLimiter } from './http/rate-limit.ts'
 import { createRequestLog } from './http/request-log.ts'
+import { createRunReads } from './http/run-reads.ts'
 import { createWake } from './http/wake.ts'
 
 export interface RunningServices extends Services {
@@ -96,6 +97,7 @@ export async function createServices(config: Config, log: Log): Promise<RunningS
     limits,
     wake,
     intake,
+    runReads: createRunReads(),
     events,
     bodyStore,
     idTokens: config.oidc === null ? null : createIdTokenVerifier(config.oidc),

@@ -18,6 +18,19 @@ test('a run is accepted, and is there to be read', async () => {
   expect(read.body).toEqual(created.body)
 })
 
+test('many reads at once each find their own run, whoever asks, and what is not there is not found', async () => {
+  const [mine, theirs] = [await api.tenant(), await api.tenant()]
+  const runs = Array.from({ length: 40 }, () => ({ target, dueAt: inAnHour() }))
+  const { body } = await mine.client.post<{ data: Run[] }>('/v1/runs/batch', { runs })
+  const reads = body.data.map(async ({ id }) => {
+    expect((await mine.client.get<Run>(`/v1/runs/${id}`)).body).toMatchObject({ id, status: 'scheduled' })
+    expect((await theirs.client.get(`/v1/runs/${id}`)).status).toBe(404)
+  })
+  const gone = mine.client.get('/v1/runs/run_01jzzzzzzzfzzrzzzzzzzzzzzz')
+  await Promise.all(reads)
+  expect((await gone).status).toBe(404)
+})
+
 test('a dry run checks everything and writes nothing, not even a new queue', async () => {
   const { client } = await api.tenant()
   const answer = await client.post<Run>('/v1/runs?dryRun=true', { target, queue: 'never-made' })

@@ -14,6 +14,7 @@ import type { IdTokenVerifier } from './id-token.ts'
 import type { Intake } from './intake.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import type { RequestLog } from './request-log.ts'
+import type { RunReads } from './run-reads.ts'
 import type { Wake } from './wake.ts'
 
 /** What every request may use. Made once, in `services.ts`. */
@@ -40,6 +41,7 @@ export interface Services {
     pingAddress: RateLimiter
   }
   intake: Intake
+  runReads: RunReads
   wake: Wake
   events: EventHub
   /** Where long responses lie. Null when none is configured. */

@@ -78,7 +78,7 @@ const get = operation({
   access: needs('runs:read'),
   params: runParams,
   answer: { status: 200, description: 'The run.', schema: runWire },
-  handle: async ({ ctx, params }) => runToWire(await getRun(ctx, params.runId)),
+  handle: async ({ ctx, params, services }) => runToWire(await services.runReads.get(ctx, params.runId)),
 })
 
 const cancel = operation({

@@ -8,12 +8,18 @@ import { itemAt } from '../secret/block.ts'
 import { decodeRequest } from './request-codec.ts'
 import { decodeResponse, type StoredResponse } from './response-codec.ts'
 import { isFinal, type Run } from './run.ts'
-import { clockSlack, selectRun } from './select.ts'
+import { clockSlack, selectRun, selectRunsById } from './select.ts'
 
 /** The run as it stands now. Throws `not-found`, for another tenant's run too. */
 export const getRun = (ctx: Ctx, id: Uuid): Promise<Run> => {
   requireScope(ctx, 'runs:read')
   return withRead(ctx, (tx) => readRun(tx, id))
+}
+
+/** Several runs of one project as they stand now; one that is not there is not in the answer. */
+export const getRuns = (ctx: Ctx, ids: readonly Uuid[]): Promise<Map<Uuid, Run>> => {
+  requireScope(ctx, 'runs:read')
+  return withRead(ctx, (tx) => selectRunsById(tx.client, tx.tenantId, tx.projectId, ids))
 }
 
 /** The same inside a verb that has checked its own scope. */

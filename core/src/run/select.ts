@@ -1,5 +1,4 @@
-import type { PoolClient } from '../db/client.ts'
-import { runNamed } from '../db/client.ts'
+import { arrayLiteral, type PoolClient, runNamed } from '../db/client.ts'
 import { type Uuid, uuidTimeMs } from '../kernel/ids.ts'
 import { type Run, type RunStatus, runSources, statusOf } from './run.ts'
 
@@ -91,25 +90,47 @@ export async function selectRuns(
 const dayMs = 86_400_000
 const nearWeeks = facts({ inputs: 'i.keep_week = $4', runs: 'r.ended_at >= $5 and r.ended_at < $6' })
 
+/** One run by its id, or null. */
+export const selectRun = async (client: PoolClient, tenantId: Uuid, projectId: Uuid, id: Uuid): Promise<Run | null> =>
+  (await selectRunsById(client, tenantId, projectId, [id])).get(id) ?? null
+
 /**
- * One run by its id, or null. Most runs are due in the week of their creation and end within another, so those
- * partitions are asked first; only for the others all are.
+ * Runs by their ids; one that is not there is not in the answer. Most runs are due in the week of their creation and end
+ * within another, so those partitions are asked first; only for the others all are.
  */
-export async function selectRun(client: PoolClient, tenantId: Uuid, projectId: Uuid, id: Uuid): Promise<Run | null> {
-  const createdMs = uuidTimeMs(id)
-  const near = await runNamed<FactRow>(client, 'get_run_near', `with page as (select $3::uuid as id) ${nearWeeks}`, [
-    tenantId,
-    projectId,
-    id,
-    weekOf(createdMs),
-    new Date(createdMs - dayMs),
-    new Date(createdMs + 7 * dayMs),
-  ])
-  // When it does not say where the run stands, its end lies in a week that was not asked.
-  const run = near[0] === undefined ? null : toRun(near[0])
-  if (run !== null) return run
-  const [picked] = await selectRuns(client, 'get_run', 'select $3::uuid as id', [tenantId, projectId, id])
-  return picked?.run ?? null
+export async function selectRunsById(
+  client: PoolClient,
+  tenantId: Uuid,
+  projectId: Uuid,
+  ids: readonly Uuid[],
+): Promise<Map<Uuid, Run>> {
+  const found = new Map<Uuid, Run>()
+  const keep = (id: Uuid, run: Run | null): void => void (run !== null && found.set(id, run))
+  const byWeek = Map.groupBy(ids, (id) => weekOf(uuidTimeMs(id)))
+  for (const [week, these] of byWeek) {
+    const times = these.map(uuidTimeMs)
+    const near = await runNamed<FactRow>(
+      client,
+      'get_runs_near',
+      `with page as (select unnest($3::uuid[]) as id) ${nearWeeks}`,
+      [
+        tenantId,
+        projectId,
+        arrayLiteral(these),
+        week,
+        new Date(Math.min(...times) - dayMs),
+        new Date(Math.max(...times) + 7 * dayMs),
+      ],
+    )
+    for (const row of near) keep(row[0], toRun(row))
+  }
+  // Where it was not said where a run stands, its end lies in a week that was not asked.
+  const others = ids.filter((id) => !found.has(id))
+  if (others.length === 0) return found
+  const values = [tenantId, projectId, arrayLiteral(others)]
+  for (const { id, run } of await selectRuns(client, 'get_runs', 'select unnest($3::uuid[]) as id', values))
+    keep(id, run)
+  return found
 }
 
 /** The Monday (UTC) of an instant's week, as partitions are named. */
