@@ -25,6 +25,6 @@ test('a gap, an end that comes too early, a doubled instant and a stranger are f
   expect(faultsOf(row(2, 8))).toEqual([1, 0, 8])
   expect(faultsOf(row(1, 6))).toEqual([3, 0, 6])
   expect(faultsOf(row(1, 5), row(5, 5))).toEqual([0, 1, 10])
-  expect(faultsOf(row(1, 8), row(9.5))).toEqual([0, 1, 9])
+  expect(faultsOf(row(1, 8), row(9.5))).toEqual([1, 1, 9])
   expect(checkLedger(job, [], 1_000)).toEqual({ lost: [], extra: [], instants: 0 })
 })
