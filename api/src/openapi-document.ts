@@ -22,6 +22,7 @@ const tags: Record<string, string> = {
   Calendars: 'Days and hours that schedules keep to, and stretches in which nothing starts.',
   Imports: 'Schedules of other systems, taken over: looked at first, run in shadow, then switched.',
   Pings: 'How a job that runs elsewhere tells that it did.',
+  'Test clocks': 'The time of a project that is made for tests: “next month” runs in seconds.',
   Operations: 'Work on many things, as a thing of its own: counted first, then followed, paused, aborted, undone.',
   Queues: 'Where runs wait, with their limits.',
   Projects: 'Named spaces of an organisation.',

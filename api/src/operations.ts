@@ -19,6 +19,7 @@ import { scheduleOperations } from './routes/schedules.ts'
 import { sessionOperations } from './routes/sessions.ts'
 import { statsOperations } from './routes/stats.ts'
 import { systemOperations } from './routes/system.ts'
+import { testClockOperations } from './routes/test-clocks.ts'
 
 /** Everything the API can do, in the order of the document. A fixed path comes before a parameter in its place. */
 export const operations: readonly Operation[] = [
@@ -35,6 +36,7 @@ export const operations: readonly Operation[] = [
   ...bulkOperations,
   ...importOperations,
   ...pingOperations,
+  ...testClockOperations,
   ...queueOperations,
   ...projectOperations,
   ...keyOperations,

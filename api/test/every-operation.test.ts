@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { scopes } from '@meridian/core/access/scope'
 import { newToken } from '@meridian/core/access/token'
+import { toWireId, uuidv7 } from '@meridian/core/kernel/ids'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, inAnHour, type Job, type Page, type Run, startTestApi, type TestApi, target } from './api.ts'
 
@@ -68,6 +69,8 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     calendarName: 'theirs',
     blackoutId: blackout.body.id,
     operationId: operation.body.id,
+    // This project is none for tests, so there is no clock in it.
+    testClockId: toWireId('clk', uuidv7(Date.now())),
     keyId: keys.body.data[0]?.id ?? '',
     projectId: projects.body.data[0]?.id ?? '',
     importId: imported.body.id,
@@ -136,6 +139,10 @@ const otherwise: Record<string, number> = {
   closeSession: 403,
   createProject: 403,
   openSession: 403,
+  createTestClock: 409,
+  getTestClock: 404,
+  advanceTestClock: 404,
+  deleteTestClock: 404,
   // Of no jobs, so it is over already.
   abortOperation: 409,
   pauseOperation: 409,

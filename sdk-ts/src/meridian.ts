@@ -38,6 +38,7 @@ export class Meridian {
   readonly imports: ReturnType<typeof importResources.imports>
   readonly pings: ReturnType<typeof importResources.pings>
   readonly forecast: ReturnType<typeof calendarResources.forecast>
+  readonly testClocks: ReturnType<typeof resources.testClocks>
   readonly queues: ReturnType<typeof resources.queues>
   readonly projects: ReturnType<typeof resources.projects>
   readonly keys: ReturnType<typeof resources.keys>
@@ -76,6 +77,7 @@ export class Meridian {
     this.imports = importResources.imports(to)
     this.pings = importResources.pings(to)
     this.forecast = calendarResources.forecast(to)
+    this.testClocks = resources.testClocks(to)
     this.queues = resources.queues(to)
     this.projects = resources.projects(to)
     this.keys = resources.keys(to)

@@ -164,6 +164,32 @@ export const operations = (to: Connection) => ({
   },
 })
 
+const arrivalLookMs = 50
+
+/** The time of a project that is made for tests. */
+export const testClocks = (to: Connection) => ({
+  create: (body: WithDates<wire.NewTestClock, 'now'>, options?: CreateOptions) =>
+    value(api.createTestClock({ ...create(to, options), body: body as wire.NewTestClock })),
+  list: (query?: Query<wire.ListTestClocksData>, options?: CallOptions) =>
+    listing(query, (query) => api.listTestClocks({ ...call(to, options), query })),
+  get: (testClockId: string, options?: CallOptions) =>
+    value(api.getTestClock({ ...call(to, options), path: { testClockId } })),
+  /** Sends it forward and waits until it has arrived: until all that was due on the way has run. */
+  advance: async (testClockId: string, way: { by: string } | { to: string | Date }, options?: CallOptions) => {
+    let clock = await value(
+      api.advanceTestClock({ ...call(to, options), path: { testClockId }, body: way as wire.AdvanceTestClock }),
+    )
+    while (clock.target !== null) {
+      await pause(arrivalLookMs, options?.signal)
+      clock = await value(api.getTestClock({ ...call(to, options), path: { testClockId } }))
+    }
+    return clock
+  },
+  delete: async (testClockId: string, options?: CallOptions): Promise<void> => {
+    await value(api.deleteTestClock({ ...call(to, options), path: { testClockId } }))
+  },
+})
+
 /** Queues, by their names. */
 export const queues = (to: Connection) => ({
   create: (body: wire.NewQueue, options?: CreateOptions) => value(api.createQueue({ ...create(to, options), body })),

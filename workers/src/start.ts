@@ -21,6 +21,7 @@ import { runOperations } from './roles/operations.ts'
 import { runReaper } from './roles/reaper.ts'
 import { Relay } from './roles/relay.ts'
 import { runScheduler } from './roles/scheduler.ts'
+import { TestClocks } from './roles/test-clocks.ts'
 
 export interface Means {
   config: Config
@@ -79,6 +80,7 @@ async function startScheduler(means: Means): Promise<Running> {
   const { engine, keyRing, log, config } = means
   const shard = config.SHARD
   const wake = wakeDispatchers(means)
+  const clocks = new TestClocks({ engine, shard, wake })
   return running(
     startLoop({
       name: 'scheduler',
@@ -93,6 +95,7 @@ async function startScheduler(means: Means): Promise<Running> {
       log,
       runOnce: () => runOperations({ engine, keyRing, shard, log, wake }),
     }),
+    startLoop({ name: 'test-clocks', idleMs: operationsPollMs, log, runOnce: () => clocks.runOnce() }),
   )
 }
 

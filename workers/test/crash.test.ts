@@ -163,7 +163,12 @@ describe('a process dies after the commit and before the next step', () => {
     await to('retry')
     await recordRetries(
       { engine: bench.db.engine, keyRing: bench.db.keyRing, poolId: 1 },
-      (await claim(await admit())).map((lease) => ({ ...reportOf(lease), error: 'timeout', delayMs: 500 })),
+      (await claim(await admit())).map((lease) => ({
+        ...reportOf(lease),
+        projectId: lease.projectId,
+        error: 'timeout',
+        delayMs: 500,
+      })),
     )
     await to('materialise')
 

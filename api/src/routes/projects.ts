@@ -34,6 +34,10 @@ const create = operation({
         .boolean()
         .default(false)
         .meta({ description: 'Refuses creates without `Idempotency-Key`.' }),
+      hasTestClock: z
+        .boolean()
+        .default(false)
+        .meta({ description: 'For tests, for good: what is due there follows a clock that is set by the API.' }),
     })
     .meta({ id: 'NewProject' }),
   example: { slug: 'billing', name: 'Billing', label: 'staging' },

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { systemClock } from '../kernel/clock.ts'
+import { virtualPool } from '../clock/virtual.ts'
 import { nilUuid, type Uuid, uuidv7 } from '../kernel/ids.ts'
 import { audit } from './audit.ts'
 import { type Role, scopes } from './scope.ts'
@@ -9,7 +10,7 @@ export interface TenantPlan {
   slug: string
   name: string
   /** At least one. The API key belongs to the first. */
-  projects: { slug: string; name: string; label: 'production' | 'staging' | 'development' }[]
+  projects: { slug: string; name: string; label: 'production' | 'staging' | 'development'; hasTestClock?: boolean }[]
   /** `issuer` and `subject` are what the identity provider calls them. */
   people: { email: string; name: string; role: Role; issuer: string; subject: string }[]
   apiKey: { name: string; secret: string }
@@ -112,15 +113,16 @@ async function makeProject(write: Writer, tenantId: Uuid, project: TenantPlan['p
       [tenantId, project.slug, project.name],
     ],
     (id) => [
-      'insert into projects (tenant_id, id, slug, name, label) values ($1, $2, $3, $4, $5)',
-      [tenantId, id, project.slug, project.name, project.label],
+      'insert into projects (tenant_id, id, slug, name, label, has_test_clock) values ($1, $2, $3, $4, $5, $6)',
+      [tenantId, id, project.slug, project.name, project.label, project.hasTestClock ?? false],
     ],
   )
   const queueId = await write.ensure(
     'queue',
     ["select id from queues where tenant_id = $1 and project_id = $2 and name = 'default'", [tenantId, projectId]],
     (id) => [
-      "insert into queues (tenant_id, id, project_id, name) values ($1, $2, $3, 'default')",
+      `insert into queues (tenant_id, id, project_id, name, pool) values ($1, $2, $3, 'default',
+         (select case when has_test_clock then ${virtualPool} else 1 end from projects where tenant_id = $1 and id = $3))`,
       [tenantId, id, projectId],
     ],
   )

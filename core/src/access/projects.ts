@@ -4,7 +4,7 @@ import { type Ctx, type Tx, withRead, withTx } from '../db/context.ts'
 import { projects } from '../db/schema.ts'
 import { append } from '../event/append.ts'
 import { resolveQueue } from '../flow/queues.ts'
-import { AppError, notFound } from '../kernel/errors.ts'
+import { AppError, notFound, validationFailed } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
 import { decodeCursor, type Page, type PageRequest, toPage } from '../kernel/page.ts'
 import { lineValue } from '../kernel/text.ts'
@@ -22,6 +22,8 @@ export interface Project {
   label: (typeof projectLabels)[number]
   /** Creates without `Idempotency-Key` are refused. */
   requiresIdempotencyKey: boolean
+  /** Made for tests: what is due there follows a clock that is set through the API. */
+  hasTestClock: boolean
   createdAt: Date
   updatedAt: Date
   version: number
@@ -39,6 +41,7 @@ const projectColumns = {
   name: projects.name,
   label: projects.label,
   requiresIdempotencyKey: projects.requiresIdempotencyKey,
+  hasTestClock: projects.hasTestClock,
   createdAt: projects.createdAt,
   updatedAt: projects.updatedAt,
   version: projects.version,
@@ -59,22 +62,26 @@ export async function createProject(
     name: string
     label?: Project['label'] | undefined
     requiresIdempotencyKey?: boolean | undefined
+    hasTestClock?: boolean | undefined
   },
 ): Promise<Project> {
   requireScope(ctx, 'projects:write')
   if (ctx.actor.type === 'key') throw new AppError('forbidden', 'Projects are made by people, not by API keys.')
   return withTx(ctx, async (tx) => {
-    const { slug, name, label = 'production', requiresIdempotencyKey = false } = input
+    const { slug, name, label = 'production', requiresIdempotencyKey = false, hasTestClock = false } = input
+    if (hasTestClock && label === 'production') {
+      throw validationFailed([{ pointer: '/hasTestClock', detail: 'A project labelled production follows real time.' }])
+    }
     const [made] = await tx.db
       .insert(projects)
-      .values({ tenantId: tx.tenantId, id: uuidv7(tx.clock.nowMs()), slug, name, label, requiresIdempotencyKey })
+      .values({ tenantId: tx.tenantId, id: uuidv7(tx.clock.nowMs()), slug, name, label, requiresIdempotencyKey, hasTestClock })
       .onConflictDoNothing()
       .returning(projectColumns)
     if (made === undefined) throw new AppError('conflict', `There is a project ${slug} already.`)
     const inside: Tx = { ...tx, projectId: made.id }
     await resolveQueue(inside, 'default')
     await append(inside, { type: 'project.created', subject: made.id, data: { slug, name, label } })
-    await audit(inside, 'project.create', { subject: made.id, data: { slug, name, label, requiresIdempotencyKey } })
+    await audit(inside, 'project.create', { subject: made.id, data: { slug, name, label, requiresIdempotencyKey, hasTestClock } })
     return made
   })
 }

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { actorText, audit } from '../access/audit.ts'
 import { defaultQueueConcurrency } from '../access/bootstrap.ts'
 import { requireScope } from '../access/scope.ts'
+import { virtualPool } from '../clock/virtual.ts'
 import { runNamed } from '../db/client.ts'
 import { type Ctx, type Tx, withRead, withTx } from '../db/context.ts'
 import { limits, queues } from '../db/schema.ts'
@@ -73,7 +74,7 @@ async function findPlace(tx: Tx, name: string): Promise<QueuePlace | undefined> 
 
 async function ensurePlace(tx: Tx, name: string): Promise<QueuePlace> {
   const made = await insertQueue(tx, name, { concurrency: defaultQueueConcurrency, weight: 1 })
-  const place = made === undefined ? await findPlace(tx, name) : { id: made, pool: 1 }
+  const place = made ?? (await findPlace(tx, name))
   if (place === undefined) throw notFound('project')
   return place
 }
@@ -83,19 +84,23 @@ async function insertQueue(
   tx: Tx,
   name: string,
   { concurrency, weight }: Pick<Queue, 'concurrency' | 'weight'>,
-): Promise<Uuid | undefined> {
+): Promise<QueuePlace | undefined> {
   const count = await tx.db.$count(queues, and(eq(queues.tenantId, tx.tenantId), eq(queues.projectId, tx.projectId)))
   if (count >= queueCountMax) throw new AppError('quota-exceeded', `A project has at most ${queueCountMax} queues.`)
   const id = uuidv7(tx.clock.nowMs())
-  const inserted = await tx.db
-    .insert(queues)
-    .values({ tenantId: tx.tenantId, id, projectId: tx.projectId, name })
-    .onConflictDoNothing()
-  if (inserted.rowCount !== 1) return undefined
+  const places = await runNamed<[number]>(
+    tx.client,
+    'insert_queue',
+    `insert into queues (tenant_id, id, project_id, name, pool)
+     select tenant_id, $3, id, $4, case when has_test_clock then ${virtualPool} else 1 end from projects where tenant_id = $1 and id = $2
+     on conflict do nothing returning pool`,
+    [tx.tenantId, tx.projectId, id, name],
+  )
+  if (places[0] === undefined) return undefined
   await tx.db.insert(limits).values({ tenantId: tx.tenantId, queueId: id, concurrency, weight })
   await append(tx, { type: 'queue.created', subject: id, data: { name } })
   await audit(tx, 'queue.create', { subject: id, data: { name, concurrency, weight } })
-  return id
+  return { id, pool: places[0][0] }
 }
 
 /** Makes a queue. Throws `conflict` when the project has one of that name. */
@@ -106,12 +111,12 @@ export async function createQueue(
   requireScope(ctx, 'queues:write')
   return withTx(ctx, async (tx) => {
     const { name, concurrency = defaultQueueConcurrency, weight = 1 } = input
-    const id = await insertQueue(tx, name, { concurrency, weight })
-    if (id === undefined) {
+    const made = await insertQueue(tx, name, { concurrency, weight })
+    if (made === undefined) {
       const current = await findPlace(tx, name)
       throw new AppError('conflict', `There is a queue named ${name} already.`, { current: { id: current?.id } })
     }
-    return lockQueue(tx, id)
+    return lockQueue(tx, made.id)
   })
 }
 

@@ -116,13 +116,17 @@ export const definitionOf = async (tx: Tx, { id, open, sealed }: JobRow): Promis
 export const changedFields = (before: JobDefinition, after: JobDefinition): (keyof JobDefinition)[] =>
   (Object.keys(after) as (keyof JobDefinition)[]).filter((field) => !isDeepStrictEqual(before[field], after[field]))
 
-/** The database's clock in epoch milliseconds, rounded down: an instant that equals it has passed. */
+/**
+ * The database's clock in epoch milliseconds, rounded down: an instant that equals it has passed. In a project with a
+ * test clock, that one's.
+ */
 export async function databaseNowMs(tx: Tx): Promise<number> {
   const rows = await runNamed<[number]>(
     tx.client,
     'database_now',
-    'select floor(extract(epoch from clock_timestamp()) * 1000)::float8',
-    [],
+    `select floor(extract(epoch from coalesce((select now_at from test_clocks where tenant_id = $1 and project_id = $2),
+       clock_timestamp())) * 1000)::float8`,
+    [tx.tenantId, tx.projectId],
   )
   return rows[0]?.[0] ?? tx.clock.nowMs()
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { and, eq, sql } from 'drizzle-orm'
 import { coversOf, holdCalendars } from '../calendar/resolve.ts'
+import { virtualPool, virtualShard } from '../clock/virtual.ts'
 import { runNamed } from '../db/client.ts'
 import type { Tx } from '../db/context.ts'
 import { schedules } from '../db/schema.ts'
@@ -40,6 +41,7 @@ export async function writeSchedule(tx: Tx, plan: SchedulePlan): Promise<void> {
   const columns = {
     queueId: queue.id,
     pool: queue.pool,
+    ...(queue.pool === virtualPool ? { shardId: virtualShard } : {}),
     jobVersion: version,
     overlap: overlapCodes[definition.overlap],
     catchUp: catchUpCodes[definition.catchUp],

@@ -1,7 +1,8 @@
 import { actorText } from '../access/audit.ts'
 import { requireScope } from '../access/scope.ts'
+import { testClockNowMs, virtualPool } from '../clock/virtual.ts'
 import { arrayLiteral, byteaArray, type Pool, runNamed, textArrayLiteral, toAppError } from '../db/client.ts'
-import type { Ctx } from '../db/context.ts'
+import { type Ctx, withRead } from '../db/context.ts'
 import { resolveQueue } from '../flow/queues.ts'
 import { AppError } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
@@ -79,7 +80,7 @@ export async function toIntakeRow(
     pool: queue.pool,
     priority: input.priority ?? defaultPriority,
     attemptsMax: input.attemptsMax,
-    dueAtMs: input.dueAt?.getTime() ?? null,
+    dueAtMs: await toDueMs(ctx, queue.pool, input.dueAt),
     request: null,
     source: input.source,
     jobId: null,
@@ -90,6 +91,13 @@ export async function toIntakeRow(
     actor: actorText(ctx.actor),
     requestId: ctx.requestId,
   }
+}
+
+/** Null: now. In a project with a test clock, now is what that clock says. */
+async function toDueMs(ctx: Ctx, pool: number, dueAt: Date | undefined): Promise<number | null> {
+  const dueMs = dueAt?.getTime() ?? null
+  if (pool !== virtualPool) return dueMs
+  return Math.max(dueMs ?? Number.NEGATIVE_INFINITY, await withRead(ctx, testClockNowMs))
 }
 
 /**

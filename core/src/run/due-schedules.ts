@@ -54,41 +54,72 @@ const rulesOf = (
   ${s}.overlap, ${s}.grace_seconds * 1000, ${s}.priority, ${s}.attempts_max, round(extract(epoch from ${s}.next_at)::float8 * 1000),
   ${s}.catch_up, ${s}.catch_up_max, ${s}.catch_up_window_ms::float8, ${s}.runs_left`
 
-const schedulesStatement = `
-  select ${rulesOf('s')}, s.revisits, null::float8, null::text, s.shadow, extract(epoch from clock_timestamp())::float8 * 1000
+const schedulesStatement = (now: string, whose: string): string => `
+  select ${rulesOf('s')}, s.revisits, null::float8, null::text, s.shadow, extract(epoch from ${now})::float8 * 1000
   from schedules s
-  where s.shard_id = $1 and look_at(s.next_at, s.lead_ms) <= (select clock_timestamp() + $2 * interval '1 millisecond')
-    and s.next_at is not null and not s.paused and s.job_id || '.' || s.job_version <> all ($4::text[])
+  where s.shard_id = $1 and look_at(s.next_at, s.lead_ms) <= (select ${now} + $2 * interval '1 millisecond')
+    and s.next_at is not null and not s.paused and s.job_id || '.' || s.job_version <> all ($4::text[]) ${whose}
   order by look_at(s.next_at, s.lead_ms) limit $3 for update skip locked`
 
-const restsStatement = `
+const restsStatement = (now: string, whose: string): string => `
   select ${rulesOf('s')}, true, round(extract(epoch from s.until_at)::float8 * 1000), s.reason, false,
-    extract(epoch from clock_timestamp())::float8 * 1000
-  from schedule_rests s where s.shard_id = $1 and s.reason is distinct from 'edited' and s.job_id || '.' || s.job_version <> all ($3::text[])
-  limit $2 for update skip locked`
+    extract(epoch from ${now})::float8 * 1000
+  from schedule_rests s where s.shard_id = $1 and $2::float8 is not null and s.reason is distinct from 'edited'
+    and s.job_id || '.' || s.job_version <> all ($4::text[]) ${whose}
+  limit $3 for update skip locked`
 
 // As the schedule is by now: without one there is nothing left to decide, and while it is paused it has to wait.
-const editsStatement = `
+const editsStatement = (now: string, whose: string): string => `
   select r.tenant_id, r.job_id, r.project_id, coalesce(s.queue_id, r.queue_id), coalesce(s.pool, r.pool),
     coalesce(s.job_version, r.job_version), coalesce(s.spec, r.spec), coalesce(s.overlap, r.overlap), r.grace_seconds * 1000,
     coalesce(s.priority, r.priority), coalesce(s.attempts_max, r.attempts_max), round(extract(epoch from r.next_at)::float8 * 1000),
     coalesce(s.catch_up, r.catch_up), r.catch_up_max, r.catch_up_window_ms::float8, null::int, true,
-    round(extract(epoch from r.until_at)::float8 * 1000), r.reason, coalesce(s.shadow, false), extract(epoch from clock_timestamp())::float8 * 1000
+    round(extract(epoch from r.until_at)::float8 * 1000), r.reason, coalesce(s.shadow, false), extract(epoch from ${now})::float8 * 1000
   from schedule_rests r left join schedules s on s.tenant_id = r.tenant_id and s.job_id = r.job_id
-  where r.shard_id = $1 and r.reason = 'edited' and not coalesce(s.paused, false) and r.job_id || '.' || r.job_version <> all ($3::text[])
-  limit $2 for update of r skip locked`
+  where r.shard_id = $1 and $2::float8 is not null and r.reason = 'edited' and not coalesce(s.paused, false) and r.job_id || '.' || r.job_version <> all ($4::text[]) ${whose}
+  limit $3 for update of r skip locked`
+
+/** What a project's time is taken from, where it is not the database's clock. */
+export interface OtherClock {
+  tenantId: Uuid
+  projectId: Uuid
+  nowMs: number
+}
+
+const statementsOf = (now: string, whose: (alias: string) => string) => ({
+  schedules: schedulesStatement(now, whose('s')),
+  rests: restsStatement(now, whose('s')),
+  edits: editsStatement(now, whose('r')),
+})
+const realStatements = statementsOf('clock_timestamp()', () => '')
+const otherStatements = statementsOf(
+  'to_timestamp($5::float8 / 1000)',
+  (alias) => `and ${alias}.tenant_id = $6 and ${alias}.project_id = $7`,
+)
+
 
 const restsMax = 50
 
 /** The schedules that have something to write within `aheadMs`, and rests, each locked for this transaction. */
 export async function takeDueSchedules(
   client: PoolClient,
-  { shard, aheadMs, limit, setAside }: { shard: number; aheadMs: number; limit: number; setAside: string[] },
+  {
+    shard,
+    aheadMs,
+    limit,
+    setAside,
+    clock,
+  }: { shard: number; aheadMs: number; limit: number; setAside: string[]; clock?: OtherClock },
 ): Promise<{ schedules: DueSchedule[]; nowMs: number }> {
-  const rows = await runNamed<Row>(client, 'due_schedules', schedulesStatement, [shard, aheadMs, limit, setAside])
+  const { schedules, rests, edits } = clock === undefined ? realStatements : otherStatements
+  const kind = clock === undefined ? '' : '_of_clock'
+  const whose = clock === undefined ? [] : [clock.nowMs, clock.tenantId, clock.projectId]
+  const take = (name: string, text: string, most: number): Promise<Row[]> =>
+    runNamed<Row>(client, `${name}${kind}`, text, [shard, aheadMs, most, setAside, ...whose])
+  const rows = await take('due_schedules', schedules, limit)
   if (await hasRests(client, shard)) {
-    rows.push(...(await runNamed<Row>(client, 'schedule_rests', restsStatement, [shard, restsMax, setAside])))
-    rows.push(...(await runNamed<Row>(client, 'edited_rests', editsStatement, [shard, restsMax, setAside])))
+    rows.push(...(await take('schedule_rests', rests, restsMax)))
+    rows.push(...(await take('edited_rests', edits, restsMax)))
   }
   return { schedules: rows.map(toSchedule), nowMs: rows[0]?.[20] ?? 0 }
 }

@@ -10,6 +10,7 @@ import {
   type DueSchedule,
   type KnownRows,
   type Moved,
+  type OtherClock,
   readKnownRows,
   takeDueSchedules,
   type Written,
@@ -22,6 +23,8 @@ export interface MaterialiseOptions {
   aheadMs: number
   /** The most schedules to look at in one pass. */
   limit: number
+  /** Only the schedules of this project, by this clock. */
+  clock?: OtherClock
 }
 
 export interface Materialised {
@@ -81,7 +84,8 @@ export async function materialise(pool: Pool, options: MaterialiseOptions): Prom
   }
 }
 
-async function materialiseIn(client: PoolClient, options: MaterialiseOptions): Promise<Materialised> {
+/** The same inside of a transaction. */
+export async function materialiseIn(client: PoolClient, options: MaterialiseOptions): Promise<Materialised> {
   const { aheadMs, limit } = options
   const { schedules, nowMs } = await takeDueSchedules(client, { ...options, setAside: [...setAside.keys()] })
   const result: Materialised = {

@@ -1,3 +1,4 @@
+import { findVirtual, virtualPool } from '../clock/virtual.ts'
 import { arrayLiteral, byteaArray, type Pool, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { type Block, type Place, sealTogether } from '../secret/block.ts'
@@ -25,6 +26,7 @@ export interface EndRecord extends AttemptRecord {
 }
 
 export interface RetryRecord extends AttemptRecord {
+  projectId: Uuid
   error: string
   /** Milliseconds from now to the next try. */
   delayMs: number
@@ -61,13 +63,13 @@ const endStatement = `
       case when error is null then null else jsonb_build_object('error', error) end from r)
   select id from r`
 
-const retryStatement = `
+const retryStatement = (pool: string, now: string): string => `
   with ${guardedDelete},
   t as materialized (
-    select d.*, date_trunc('milliseconds', clock_timestamp()) + delay * interval '1 millisecond' as retry_at from d),
+    select d.*, date_trunc('milliseconds', ${now}) + delay * interval '1 millisecond' as retry_at from d),
   moved as (
     insert into due (pool, due_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at)
-    select pool, retry_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at from t),
+    select ${pool}, retry_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at from t),
   a as (
     insert into attempts (tenant_id, run_id, attempt, fence, due_at, started_at, ended_at, duration_ms, http_status, error, retry_at,
       executor_id, response_block, response_offset, response_object)
@@ -124,13 +126,32 @@ export const recordEnds = (means: RecordMeans, ends: readonly EndRecord[]): Prom
     ends.map((end) => ({ ...end, state: stateCodes[end.status], delayMs: 0 })),
   )
 
+const realRetry = { name: 'record_retries', text: retryStatement('pool', 'clock_timestamp()') }
+
+// A try that is due by a test clock waits where that clock lets it go.
+const virtualRetry = {
+  name: 'record_virtual_retries',
+  text: retryStatement(
+    `${virtualPool}`,
+    `coalesce((select c.now_at from test_clocks c where c.tenant_id = d.tenant_id and c.project_id = d.project_id), clock_timestamp())`,
+  ),
+}
+
 /** Sends runs back for another try: running -> scheduled, the attempt kept. Returns the ids that were still ours. */
-export const recordRetries = (means: RecordMeans, retries: readonly RetryRecord[]): Promise<Set<Uuid>> =>
-  record(
-    means,
-    { name: 'record_retries', text: retryStatement },
-    retries.map((retry) => ({ ...retry, state: 0 })),
+export async function recordRetries(means: RecordMeans, retries: readonly RetryRecord[]): Promise<Set<Uuid>> {
+  const virtual = await findVirtual(
+    means.engine,
+    retries.map(({ lease, projectId }) => ({ tenantId: lease.tenantId, projectId })),
   )
+  const recorded = new Set<Uuid>()
+  for (const statement of [realRetry, virtualRetry]) {
+    const own = retries.filter(({ projectId }) => virtual.has(projectId) === (statement === virtualRetry))
+    if (own.length === 0) continue
+    const rows = own.map((retry) => ({ ...retry, state: 0 }))
+    for (const id of await record(means, statement, rows)) recorded.add(id)
+  }
+  return recorded
+}
 
 async function record(
   { engine, keyRing, poolId, onLostResponse = () => undefined }: RecordMeans,

@@ -1,3 +1,4 @@
+import { findVirtual } from '../clock/virtual.ts'
 import { arrayLiteral, type PoolClient, runNamed } from '../db/client.ts'
 import { type Uuid, uuidTimeMs } from '../kernel/ids.ts'
 import { type Run, type RunStatus, runSources, statusOf } from './run.ts'
@@ -84,7 +85,9 @@ export async function selectRuns(
 ): Promise<Picked[]> {
   const everywhere = facts({ inputs: 'true', runs: `r.ended_at >= i.created_at - ${clockSlack}` })
   const rows = await runNamed<FactRow>(client, name, `with page as materialized (${driver}) ${everywhere}`, values)
-  return rows.map((row) => ({ id: row[0], run: toRun(row) }))
+  const [tenantId, projectId] = values as [Uuid, Uuid]
+  const toOwn = await byClock(client, tenantId, projectId)
+  return rows.map((row) => ({ id: row[0], run: toOwn(row) }))
 }
 
 const dayMs = 86_400_000
@@ -106,6 +109,7 @@ export async function selectRunsById(
 ): Promise<Map<Uuid, Run>> {
   const found = new Map<Uuid, Run>()
   const keep = (id: Uuid, run: Run | null): void => void (run !== null && found.set(id, run))
+  const toOwn = await byClock(client, tenantId, projectId)
   const byWeek = Map.groupBy(ids, (id) => weekOf(uuidTimeMs(id)))
   for (const [week, these] of byWeek) {
     const times = these.map(uuidTimeMs)
@@ -122,7 +126,7 @@ export async function selectRunsById(
         new Date(Math.max(...times) + 7 * dayMs),
       ],
     )
-    for (const row of near) keep(row[0], toRun(row))
+    for (const row of near) keep(row[0], toOwn(row))
   }
   // Where it was not said where a run stands, its end lies in a week that was not asked.
   const others = ids.filter((id) => !found.has(id))
@@ -131,6 +135,15 @@ export async function selectRunsById(
   for (const { id, run } of await selectRuns(client, 'get_runs', 'select unnest($3::uuid[]) as id', values))
     keep(id, run)
   return found
+}
+
+/** In a project with a test clock a run is due when that clock says so, whatever the real instant was. */
+async function byClock(client: PoolClient, tenantId: Uuid, projectId: Uuid): Promise<typeof toRun> {
+  if (!(await findVirtual(client, [{ tenantId, projectId }])).has(projectId)) return toRun
+  return (row) => {
+    const run = toRun(row)
+    return run === null || run.status === 'scheduled' ? run : { ...run, dueAt: row[33] }
+  }
 }
 
 /** The Monday (UTC) of an instant's week, as partitions are named. */

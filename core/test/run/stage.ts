@@ -61,6 +61,7 @@ export const retryOf = (lease: Claimed, delayMs = 0): RetryRecord => ({
   ...attemptOf(lease),
   httpStatus: 503,
   error: 'http-status',
+  projectId: lease.projectId,
   delayMs,
 })
 

@@ -89,7 +89,7 @@ export class Recorder {
     }
     if (outcome.status === 'succeeded') this.#ends.add({ ...record, status: 'succeeded', error: null })
     else if (retryInMs === null) this.#ends.add({ ...record, status: 'failed', error: outcome.errorClass })
-    else this.#retries.add({ ...record, error: outcome.errorClass, delayMs: retryInMs })
+    else this.#retries.add({ ...record, projectId: run.projectId, error: outcome.errorClass, delayMs: retryInMs })
   }
 
   /** Resolves when everything is on disk. */
