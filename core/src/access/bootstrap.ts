@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { systemClock } from '../kernel/clock.ts'
 import { virtualPool } from '../clock/virtual.ts'
+import { systemClock } from '../kernel/clock.ts'
 import { nilUuid, type Uuid, uuidv7 } from '../kernel/ids.ts'
 import { audit } from './audit.ts'
 import { type Role, scopes } from './scope.ts'

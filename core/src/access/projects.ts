@@ -74,14 +74,25 @@ export async function createProject(
     }
     const [made] = await tx.db
       .insert(projects)
-      .values({ tenantId: tx.tenantId, id: uuidv7(tx.clock.nowMs()), slug, name, label, requiresIdempotencyKey, hasTestClock })
+      .values({
+        tenantId: tx.tenantId,
+        id: uuidv7(tx.clock.nowMs()),
+        slug,
+        name,
+        label,
+        requiresIdempotencyKey,
+        hasTestClock,
+      })
       .onConflictDoNothing()
       .returning(projectColumns)
     if (made === undefined) throw new AppError('conflict', `There is a project ${slug} already.`)
     const inside: Tx = { ...tx, projectId: made.id }
     await resolveQueue(inside, 'default')
     await append(inside, { type: 'project.created', subject: made.id, data: { slug, name, label } })
-    await audit(inside, 'project.create', { subject: made.id, data: { slug, name, label, requiresIdempotencyKey, hasTestClock } })
+    await audit(inside, 'project.create', {
+      subject: made.id,
+      data: { slug, name, label, requiresIdempotencyKey, hasTestClock },
+    })
     return made
   })
 }

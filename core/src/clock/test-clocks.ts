@@ -153,10 +153,7 @@ export async function advanceTestClock(ctx: Ctx, id: Uuid, way: { to: Date } | {
       throw new AppError('conflict', 'The clock is on its way.', { current: { target: before.target } })
     }
     const target = toTarget(before.now, way)
-    await tx.db
-      .update(testClocks)
-      .set({ targetAt: target, updatedAt: sql`clock_timestamp()` })
-      .where(ofId(tx, id))
+    await tx.db.update(testClocks).set({ targetAt: target, updatedAt: sql`clock_timestamp()` }).where(ofId(tx, id))
     await audit(tx, 'test-clock.advance', { subject: id, data: { from: before.now, to: target } })
     return readTestClock(tx, id)
   })

@@ -142,7 +142,8 @@ async function byClock(client: PoolClient, tenantId: Uuid, projectId: Uuid): Pro
   if (!(await findVirtual(client, [{ tenantId, projectId }])).has(projectId)) return toRun
   return (row) => {
     const run = toRun(row)
-    return run === null || run.status === 'scheduled' ? run : { ...run, dueAt: row[33] }
+    // A next try waits for an instant of its own.
+    return run === null || (run.status === 'scheduled' && run.attempt > 0) ? run : { ...run, dueAt: row[33] }
   }
 }
 

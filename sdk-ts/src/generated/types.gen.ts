@@ -5,6 +5,12 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+export type AdvanceTestClock = {
+    to: string;
+} | {
+    by: string;
+};
+
 export type ApiKey = {
     id: string;
     name: string;
@@ -1456,6 +1462,10 @@ export type NewProject = {
      * Refuses creates without `Idempotency-Key`.
      */
     requiresIdempotencyKey?: boolean;
+    /**
+     * For tests, for good: what is due there follows a clock that is set by the API.
+     */
+    hasTestClock?: boolean;
 };
 
 export type NewQueue = {
@@ -1487,6 +1497,14 @@ export type NewRuns = {
 
 export type NewSession = {
     idToken: string;
+};
+
+export type NewTestClock = {
+    name?: string;
+    /**
+     * Where it stands.
+     */
+    now: string;
 };
 
 export type Occurrence = {
@@ -1718,6 +1736,10 @@ export type Project = {
     name: string;
     label: 'production' | 'staging' | 'development';
     requiresIdempotencyKey: boolean;
+    /**
+     * Made for tests: what is due follows a clock set by the API.
+     */
+    hasTestClock: boolean;
     createdAt: string;
     updatedAt: string;
     version: number;
@@ -2284,6 +2306,25 @@ export type TargetInput = {
      */
     body?: unknown;
     timeout?: string;
+};
+
+export type TestClock = {
+    id: string;
+    name: string;
+    now: string;
+    /**
+     * Where it is on its way to; null: it stands still.
+     */
+    target: string | null;
+    /**
+     * Runs it let go and waits for before it goes on.
+     */
+    openRuns: number;
+    /**
+     * In real time.
+     */
+    createdAt: string;
+    updatedAt: string;
 };
 
 export type TestTarget = {
@@ -7001,6 +7042,342 @@ export type PostPingSignalResponses = {
 };
 
 export type PostPingSignalResponse = PostPingSignalResponses[keyof PostPingSignalResponses];
+
+export type ListTestClocksData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+    };
+    url: '/v1/test-clocks';
+};
+
+export type ListTestClocksErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListTestClocksError = ListTestClocksErrors[keyof ListTestClocksErrors];
+
+export type ListTestClocksResponses = {
+    /**
+     * A page of clocks.
+     */
+    200: {
+        data: Array<TestClock>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type ListTestClocksResponse = ListTestClocksResponses[keyof ListTestClocksResponses];
+
+export type CreateTestClockData = {
+    body: NewTestClock;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * A repeated request with the same key is answered as the first one was. Required when the project says so.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/test-clocks';
+};
+
+export type CreateTestClockErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type CreateTestClockError = CreateTestClockErrors[keyof CreateTestClockErrors];
+
+export type CreateTestClockResponses = {
+    /**
+     * The clock.
+     */
+    201: TestClock;
+};
+
+export type CreateTestClockResponse = CreateTestClockResponses[keyof CreateTestClockResponses];
+
+export type DeleteTestClockData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        testClockId: string;
+    };
+    query?: never;
+    url: '/v1/test-clocks/{testClockId}';
+};
+
+export type DeleteTestClockErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type DeleteTestClockError = DeleteTestClockErrors[keyof DeleteTestClockErrors];
+
+export type DeleteTestClockResponses = {
+    /**
+     * It is gone.
+     */
+    204: void;
+};
+
+export type DeleteTestClockResponse = DeleteTestClockResponses[keyof DeleteTestClockResponses];
+
+export type GetTestClockData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        testClockId: string;
+    };
+    query?: never;
+    url: '/v1/test-clocks/{testClockId}';
+};
+
+export type GetTestClockErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetTestClockError = GetTestClockErrors[keyof GetTestClockErrors];
+
+export type GetTestClockResponses = {
+    /**
+     * The clock.
+     */
+    200: TestClock;
+};
+
+export type GetTestClockResponse = GetTestClockResponses[keyof GetTestClockResponses];
+
+export type AdvanceTestClockData = {
+    body: AdvanceTestClock;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        testClockId: string;
+    };
+    query?: never;
+    url: '/v1/test-clocks/{testClockId}/advance';
+};
+
+export type AdvanceTestClockErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type AdvanceTestClockError = AdvanceTestClockErrors[keyof AdvanceTestClockErrors];
+
+export type AdvanceTestClockResponses = {
+    /**
+     * The clock, on its way.
+     */
+    200: TestClock;
+};
+
+export type AdvanceTestClockResponse = AdvanceTestClockResponses[keyof AdvanceTestClockResponses];
 
 export type ListQueuesData = {
     body?: never;
