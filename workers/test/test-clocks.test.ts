@@ -3,6 +3,7 @@ import type { Ctx } from '@meridian/core/db/context'
 import { createJob } from '@meridian/core/job/create'
 import { getJob } from '@meridian/core/job/get'
 import { pauseJob, resumeJob } from '@meridian/core/job/set-state'
+import { acceptRuns, prepareRun } from '@meridian/core/run/accept'
 import { cancelRun } from '@meridian/core/run/cancel'
 import { getRun, listAttempts } from '@meridian/core/run/get'
 import { listRuns } from '@meridian/core/run/list'
@@ -38,9 +39,8 @@ const runsOf = async (ctx: Ctx): Promise<Run[]> => (await listRuns(ctx, {}, { li
 const jobAt = (scene: Scene, path: string, more = {}) =>
   sampleJob({ target: { type: 'http', url: `${scene.target.url}${path}` }, schedule: daily, ...more })
 const accept = async (scene: Scene, ctx: Ctx, path: string, dueAt?: Date): Promise<Run> => {
-  const { acceptRuns, prepareRun } = await import('@meridian/core/run/accept')
   const row = await prepareRun(ctx, { target: targetOf(`${scene.target.url}${path}`), ...(dueAt ? { dueAt } : {}) })
-  const [result] = await acceptRuns(ctx.pool, [row], false)
+  const [result] = await acceptRuns(ctx, [row], false)
   if (result === undefined || result.outcome === 'refused') throw result?.error ?? new Error('not answered')
   return result.run
 }
