@@ -97,7 +97,6 @@ const otherStatements = statementsOf(
   (alias) => `and ${alias}.tenant_id = $6 and ${alias}.project_id = $7`,
 )
 
-
 const restsMax = 50
 
 /** The schedules that have something to write within `aheadMs`, and rests, each locked for this transaction. */

@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
-import type { AbortOperationData, AbortOperationErrors, AbortOperationResponses, AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateOperationData, CreateOperationErrors, CreateOperationResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, EditOccurrenceData, EditOccurrenceErrors, EditOccurrenceResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetCertificateData, GetCertificateErrors, GetCertificateResponses, GetForecastData, GetForecastErrors, GetForecastResponses, GetForecastStartsData, GetForecastStartsErrors, GetForecastStartsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportReportData, GetImportReportErrors, GetImportReportResponses, GetImportResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetOperationData, GetOperationErrors, GetOperationResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSigningKeysData, GetSigningKeysErrors, GetSigningKeysResponses, GetSystemData, GetSystemErrors, GetSystemResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListCollisionsData, ListCollisionsErrors, ListCollisionsResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListOperationItemsData, ListOperationItemsErrors, ListOperationItemsResponses, ListOperationsData, ListOperationsErrors, ListOperationsResponses, ListPingsData, ListPingsErrors, ListPingsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenImportPingUrlsData, OpenImportPingUrlsErrors, OpenImportPingUrlsResponses, OpenPingUrlData, OpenPingUrlErrors, OpenPingUrlResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseOperationData, PauseOperationErrors, PauseOperationResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PostPingData, PostPingErrors, PostPingResponses, PostPingSignalData, PostPingSignalErrors, PostPingSignalResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeOperationData, ResumeOperationErrors, ResumeOperationResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, SendPingData, SendPingErrors, SendPingResponses, SendPingSignalData, SendPingSignalErrors, SendPingSignalResponses, SetJobModeData, SetJobModeErrors, SetJobModeResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, SwitchImportData, SwitchImportErrors, SwitchImportResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UndoOperationData, UndoOperationErrors, UndoOperationResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
+import type { AbortOperationData, AbortOperationErrors, AbortOperationResponses, AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, AdvanceTestClockData, AdvanceTestClockErrors, AdvanceTestClockResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateOperationData, CreateOperationErrors, CreateOperationResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, CreateTestClockData, CreateTestClockErrors, CreateTestClockResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteTestClockData, DeleteTestClockErrors, DeleteTestClockResponses, EditOccurrenceData, EditOccurrenceErrors, EditOccurrenceResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetCertificateData, GetCertificateErrors, GetCertificateResponses, GetForecastData, GetForecastErrors, GetForecastResponses, GetForecastStartsData, GetForecastStartsErrors, GetForecastStartsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportReportData, GetImportReportErrors, GetImportReportResponses, GetImportResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetOperationData, GetOperationErrors, GetOperationResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSigningKeysData, GetSigningKeysErrors, GetSigningKeysResponses, GetSystemData, GetSystemErrors, GetSystemResponses, GetTestClockData, GetTestClockErrors, GetTestClockResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListCollisionsData, ListCollisionsErrors, ListCollisionsResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListOperationItemsData, ListOperationItemsErrors, ListOperationItemsResponses, ListOperationsData, ListOperationsErrors, ListOperationsResponses, ListPingsData, ListPingsErrors, ListPingsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTestClocksData, ListTestClocksErrors, ListTestClocksResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenImportPingUrlsData, OpenImportPingUrlsErrors, OpenImportPingUrlsResponses, OpenPingUrlData, OpenPingUrlErrors, OpenPingUrlResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseOperationData, PauseOperationErrors, PauseOperationResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PostPingData, PostPingErrors, PostPingResponses, PostPingSignalData, PostPingSignalErrors, PostPingSignalResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeOperationData, ResumeOperationErrors, ResumeOperationResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, SendPingData, SendPingErrors, SendPingResponses, SendPingSignalData, SendPingSignalErrors, SendPingSignalResponses, SetJobModeData, SetJobModeErrors, SetJobModeResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, SwitchImportData, SwitchImportErrors, SwitchImportResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UndoOperationData, UndoOperationErrors, UndoOperationResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -1297,6 +1297,105 @@ export const sendPingSignal = <ThrowOnError extends boolean = false>(options: Op
  * Tell that a run starts, failed, or ended with an exit code, with its output
  */
 export const postPingSignal = <ThrowOnError extends boolean = false>(options: Options<PostPingSignalData, ThrowOnError>): RequestResult<PostPingSignalResponses, PostPingSignalErrors, ThrowOnError> => (options.client ?? client).post<PostPingSignalResponses, PostPingSignalErrors, ThrowOnError>({ url: '/ping/{token}/{signal}', ...options });
+
+/**
+ * List the clocks of the project: one, or none
+ */
+export const listTestClocks = <ThrowOnError extends boolean = false>(options?: Options<ListTestClocksData, ThrowOnError>): RequestResult<ListTestClocksResponses, ListTestClocksErrors, ThrowOnError> => (options?.client ?? client).get<ListTestClocksResponses, ListTestClocksErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/test-clocks',
+    ...options
+});
+
+/**
+ * Give a project for tests its clock
+ *
+ * The project has to be made with `hasTestClock`. Schedules, `dueAt` and retries follow the clock; leases, timeouts and signatures stay real.
+ */
+export const createTestClock = <ThrowOnError extends boolean = false>(options: Options<CreateTestClockData, ThrowOnError>): RequestResult<CreateTestClockResponses, CreateTestClockErrors, ThrowOnError> => (options.client ?? client).post<CreateTestClockResponses, CreateTestClockErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/test-clocks',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Take a test clock away
+ *
+ * Nothing is due in the project until it has another one. Its ledger goes with it.
+ */
+export const deleteTestClock = <ThrowOnError extends boolean = false>(options: Options<DeleteTestClockData, ThrowOnError>): RequestResult<DeleteTestClockResponses, DeleteTestClockErrors, ThrowOnError> => (options.client ?? client).delete<DeleteTestClockResponses, DeleteTestClockErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/test-clocks/{testClockId}',
+    ...options
+});
+
+/**
+ * Get a test clock
+ */
+export const getTestClock = <ThrowOnError extends boolean = false>(options: Options<GetTestClockData, ThrowOnError>): RequestResult<GetTestClockResponses, GetTestClockErrors, ThrowOnError> => (options.client ?? client).get<GetTestClockResponses, GetTestClockErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/test-clocks/{testClockId}',
+    ...options
+});
+
+/**
+ * Send a test clock forward
+ *
+ * To an instant, or by a length of time. It goes from one due instant to the next and waits at each until what was due has run; `target` is null again when it has arrived.
+ */
+export const advanceTestClock = <ThrowOnError extends boolean = false>(options: Options<AdvanceTestClockData, ThrowOnError>): RequestResult<AdvanceTestClockResponses, AdvanceTestClockErrors, ThrowOnError> => (options.client ?? client).post<AdvanceTestClockResponses, AdvanceTestClockErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/test-clocks/{testClockId}/advance',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * List queues with how full they are
