@@ -116,7 +116,6 @@ begin
     where o.tenant_id = g.tenant_id and o.job_id = g.job_id and o.nominal_at = g.nominal_at and o.outcome = 'pending';
 end $f$;
 
-drop function promote_due(smallint, timestamptz, int);
 
 -- due -> ready, with the overlap decision of each occurrence, and of each run by hand that asked for one:
 --   0 skip: ends here as skipped while the job has an open run that started its way earlier.
@@ -234,8 +233,12 @@ begin
   select tenant_id, queue_id, id, fence from stopped where state = 3;
 end $f$;
 
--- As before, with those that wait for an earlier run of their job. A row without a due instant is a run to be stopped.
-create or replace function admit_runs(p_pool smallint, p_batch int, p_cap int, p_ahead_ms float8, p_queued_seconds float8, p_room_min int)
+-- Admits up to p_batch runs of a pool, so that at most p_cap are held. Whoever gets the lock dispatches; nobody
+-- owns it. First every run that is due within p_ahead_ms gets its overlap decision and moves to ready; then slots
+-- are given, lowest slots-in-use / weight first among tenants, then by priority and due instant. Slots are
+-- counted from live rows. With less than p_room_min slots free it leaves the rest to the next look.
+-- Those that wait for an earlier run of their job are looked at first. A row without a due instant is a run to be stopped.
+create function admit_runs(p_pool smallint, p_batch int, p_cap int, p_ahead_ms float8, p_queued_seconds float8, p_room_min int)
 returns table (o_tenant uuid, o_queue uuid, o_id uuid, o_fence int, o_due_ms float8, o_week date)
 language plpgsql set enable_nestloop = off as $f$
 #variable_conflict use_column
@@ -302,8 +305,8 @@ begin
   from taken t order by t.due_at;
 end $f$;
 
-grant execute on function release_waiting, promote_due to meridian_engine;
-revoke execute on function release_waiting, promote_due from public;
+grant execute on function admit_runs, release_waiting, promote_due to meridian_engine;
+revoke execute on function admit_runs, release_waiting, promote_due from public;
 
 -- A run by hand that minds the job's other runs: accepted like any other, a moment ahead of now, so that promotion decides.
 create function accept_minding(
