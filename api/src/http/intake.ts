@@ -1,5 +1,5 @@
 import type { Pool } from '@meridian/core/db/client'
-import { isUnavailable } from '@meridian/core/db/client'
+import { isAway } from '@meridian/core/db/client'
 import { AppError } from '@meridian/core/kernel/errors'
 import type { Log } from '@meridian/core/kernel/log'
 import { acceptMinding, acceptRuns, type IntakeResult, type IntakeRow } from '@meridian/core/run/accept'
@@ -46,8 +46,7 @@ export function createIntake({ pool, keyRing, wake, log }: IntakeOptions): Intak
       wake.forRuns(rows, results)
       return results
     },
-    isUnavailable: (error) =>
-      isUnavailable(error) || (error instanceof AppError && error.code === 'dependency-unavailable'),
+    isUnavailable: isAway,
     rowsMax,
     weigh: (row) => row.request?.length ?? 0,
     weightMax: flushBytesMax,

@@ -1,6 +1,6 @@
-import { isUnavailable } from '@meridian/core/db/client'
+import { isAway } from '@meridian/core/db/client'
 import type { Ctx } from '@meridian/core/db/context'
-import { AppError, notFound } from '@meridian/core/kernel/errors'
+import { notFound } from '@meridian/core/kernel/errors'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import { getRuns } from '@meridian/core/run/get'
 import type { Run } from '@meridian/core/run/run'
@@ -35,8 +35,7 @@ export function createRunReads(): RunReads {
         const runs = await getRuns(first.ctx, [...new Set(reads.map(({ id }) => id))])
         return reads.map(({ id }) => runs.get(id) ?? null)
       },
-      isUnavailable: (error) =>
-        isUnavailable(error) || (error instanceof AppError && error.code === 'dependency-unavailable'),
+      isUnavailable: isAway,
       rowsMax: runsMax,
       weigh: () => 0,
       weightMax: 0,

@@ -85,6 +85,10 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
+/** The same, in the driver's words or already told as `dependency-unavailable`: nothing was wrong with what was asked. */
+export const isAway = (error: unknown): boolean =>
+  isUnavailable(error) || (error instanceof AppError && error.code === 'dependency-unavailable')
+
 /** Turns "the database is away" into the error that becomes a 503; lets everything else through. */
 export function toAppError(error: unknown): unknown {
   if (error instanceof AppError) return error
@@ -112,20 +116,15 @@ export const textArrayLiteral = (values: readonly (string | null | undefined)[])
 
 const byteaOid = 17
 
+function int32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4)
+  bytes.writeInt32BE(value)
+  return bytes
+}
+
 /** A Postgres array of byte strings in its binary form: as text each byte would cost four to write and four to read. */
 export function byteaArray(values: readonly Buffer[]): Buffer {
-  const head = Buffer.alloc(values.length === 0 ? 12 : 20)
-  head.writeInt32BE(values.length === 0 ? 0 : 1, 0)
-  head.writeInt32BE(byteaOid, 8)
-  if (values.length > 0) {
-    head.writeInt32BE(values.length, 12)
-    head.writeInt32BE(1, 16)
-  }
-  const parts: Buffer[] = [head]
-  for (const value of values) {
-    const length = Buffer.allocUnsafe(4)
-    length.writeInt32BE(value.length)
-    parts.push(length, value)
-  }
-  return Buffer.concat(parts)
+  // Dimensions, flags, type; then, for the one dimension there is unless it is empty, its length and its first index.
+  const head = values.length === 0 ? [0, 0, byteaOid] : [1, 0, byteaOid, values.length, 1]
+  return Buffer.concat([...head.map(int32), ...values.flatMap((value) => [int32(value.length), value])])
 }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isUnavailable } from '@meridian/core/db/client'
-import { AppError } from '@meridian/core/kernel/errors'
+import { isAway } from '@meridian/core/db/client'
 import type { Claimed } from '@meridian/core/run/claim'
 import type { AttemptOutcome } from '@meridian/core/run/outcome'
 import { nextDelay } from '@meridian/core/run/retry-policy'
@@ -103,9 +102,6 @@ async function openPatiently(run: Claimed, cancellation: Cancellation, requests:
     }
   }
 }
-
-const isAway = (error: unknown): boolean =>
-  isUnavailable(error) || (error instanceof AppError && error.code === 'dependency-unavailable')
 
 const unreadable = (error: unknown): AttemptOutcome => ({
   status: 'failed',
