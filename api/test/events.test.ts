@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { pipeline } from 'node:stream/promises'
 import type { StoredEvent } from '@meridian/core/event/event'
 import { readEvents } from '@meridian/core/event/read'
 import { eventStream } from '@meridian/core/run/wake'
@@ -88,6 +91,42 @@ test('events of the project arrive live, and nothing of anybody else', async () 
   ])
   expect(heard.every(({ id, data }) => id === data.id)).toBe(true)
   stream.leave()
+})
+
+test('an event is not missed because it comes while the first stream is being opened', async () => {
+  const tenant = await api.tenant()
+  const { promise: isLetIn, resolve: letIn } = Promise.withResolvers<void>()
+  const { hostname, port } = new URL(inject('redisUrl'))
+  // A connection that takes its time, as one to a busy server does.
+  const slow = createServer((socket) => {
+    void isLetIn.then(() => pipeline(socket, connect(Number(port), hostname), socket).catch(() => undefined))
+  })
+  await once(slow.listen(0, '127.0.0.1'), 'listening')
+  const hub = createEventHub({
+    openReader: () => new Redis((slow.address() as AddressInfo).port, '127.0.0.1'),
+    log: api.services.log,
+    streamsPerTenant: 1,
+    resumeTransactionsMax: 10,
+  })
+  const heard: StoredEvent[] = []
+  const subscriber = {
+    ctx: testCtx(api.db, tenant),
+    take: (events: readonly StoredEvent[]) => heard.push(...events) > 0,
+    ready: async () => undefined,
+    close: () => undefined,
+  }
+  const position = await relay('0-0')
+  const subscribed = hub.subscribe(subscriber, position)
+  // It does not wait for Redis for ever.
+  await subscribed
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  await start(tenant.client)
+  await relay(position)
+  letIn()
+  await expect.poll(() => heard.map(({ type }) => type), { timeout: 5_000 }).toEqual(['run.created'])
+  hub.unsubscribe(subscriber)
+  hub.close()
+  slow.close()
 })
 
 test('a stream goes on where it was: nothing is missed, nothing comes twice', async () => {

@@ -2,6 +2,13 @@ import type { Event } from './generated/types.gen.ts'
 import { errorOf, MeridianProblem } from './problem.ts'
 import { pause } from './transport.ts'
 
+/** The stream is followed from here on: what a page showed before may be older, what comes now is told. */
+export interface StreamReady {
+  type: 'stream.ready'
+  /** Where the stream begins. */
+  id: string
+}
+
 /** The reader was away too long to be told everything: reload what you show, then go on. */
 export interface StreamReset {
   type: 'stream.reset'
@@ -9,7 +16,7 @@ export interface StreamReset {
   id: string
 }
 
-export type StreamedEvent = Event | StreamReset
+export type StreamedEvent = Event | StreamReady | StreamReset
 
 export interface EventStreamOptions {
   /** Go on behind this event. From now on, when absent. */
@@ -29,8 +36,8 @@ const retryMaxMs = 10_000
 const silenceMaxMs = 45_000
 
 /**
- * The project's events, one after the other, each once. Connections end now and then; the stream comes back by itself
- * where it was. Ends when `signal` aborts; throws a `MeridianProblem` that trying again would not change.
+ * The project's events, one after the other, each once; `stream.ready` comes first. Connections end now and then; the
+ * stream comes back by itself where it was. Ends when `signal` aborts; throws a `MeridianProblem` that trying again would not change.
  */
 export async function* streamEvents(
   source: EventSource,
@@ -39,6 +46,7 @@ export async function* streamEvents(
   const { signal } = options
   let lastEventId = options.lastEventId
   let failures = 0
+  let isReady = false
   while (!signal?.aborted) {
     const silence = new AbortController()
     try {
@@ -48,6 +56,8 @@ export async function* streamEvents(
         lastEventId = message.id ?? lastEventId
         if (message.event === 'stream.reset') yield { type: 'stream.reset', id: lastEventId ?? '' }
         else if (message.event !== 'stream.ready') yield JSON.parse(message.data) as Event
+        else if (!isReady) yield { type: 'stream.ready', id: lastEventId ?? '' }
+        isReady = true
       }
     } catch (error) {
       if (signal?.aborted) return

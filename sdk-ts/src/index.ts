@@ -1,5 +1,5 @@
 export type { CallOptions, CreateOptions, EditOptions } from './connection.ts'
-export type { EventStreamOptions, StreamedEvent, StreamReset } from './event-stream.ts'
+export type { EventStreamOptions, StreamedEvent, StreamReady, StreamReset } from './event-stream.ts'
 export type * from './generated/types.gen.ts'
 export { Listing, type Page } from './listing.ts'
 export { Meridian, type MeridianOptions } from './meridian.ts'

@@ -98,7 +98,7 @@ test('events are followed from where one was, and the stream ends when asked', a
   const job = await meridian.jobs.create({ name: 'watched', target })
   const seen: string[] = []
   for await (const event of meridian.events.stream({ lastEventId: '0-0', signal: controller.signal })) {
-    if (event.type === 'stream.reset' || event.subject !== job.id) continue
+    if (event.type === 'stream.ready' || event.type === 'stream.reset' || event.subject !== job.id) continue
     seen.push(event.type)
     controller.abort()
   }

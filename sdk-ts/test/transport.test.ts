@@ -147,6 +147,6 @@ test('a stream comes back with the last id after its connection broke, and stops
     for await (const event of meridian.events.stream()) types.push(event.type)
   }
   await expect(follow()).rejects.toMatchObject({ code: 'unauthenticated' })
-  expect(types).toEqual(['job.created', 'stream.reset'])
+  expect(types).toEqual(['stream.ready', 'job.created', 'stream.reset'])
   expect(ids).toEqual([undefined, '1-1', '9-0'])
 })

@@ -72,6 +72,8 @@ export function createEventHub({
   const rooms = new Map<string, Set<Seat>>()
   const seats = new Map<Subscriber, Seat>()
   let reader: Redis | null = null
+  /** Resolves once the reader misses nothing that is told from then on, or Redis is known to be away. */
+  let reading = Promise.resolve()
   let isRedisAway = false
   let pollTimer: NodeJS.Timeout | undefined
 
@@ -145,13 +147,20 @@ export function createEventHub({
   const setRedisAway = (away: boolean): void => {
     if (isRedisAway === away) return
     isRedisAway = away
-    schedulePoll()
+    // What was told just before Redis went, or while it was coming back, reached nobody.
+    void poll().finally(schedulePoll)
   }
 
-  const follow = async (redis: Redis): Promise<void> => {
-    let lastId = '$'
+  const follow = async (redis: Redis, isReading: () => void): Promise<void> => {
+    // An id of the stream and never `$`: what is written between two reads would be missed.
+    let lastId: string | undefined
     while (reader === redis) {
       try {
+        if (lastId === undefined) {
+          lastId = await newestId(redis)
+          isReading()
+          void poll()
+        }
         const answer = await redis.xread('COUNT', 100, 'BLOCK', blockMs, 'STREAMS', eventStream, lastId)
         setRedisAway(false)
         for (const [id, fields] of answer?.[0]?.[1] ?? []) {
@@ -162,6 +171,7 @@ export function createEventHub({
         if (reader !== redis) return
         if (!isRedisAway) log.warn({ err: error }, 'live events: Redis is away, reading from Postgres')
         setRedisAway(true)
+        isReading()
         await new Promise((resolve) => setTimeout(resolve, pollAwayMs))
       }
     }
@@ -169,8 +179,12 @@ export function createEventHub({
 
   const start = (): void => {
     if (reader !== null) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    reading = promise
     reader = openReader()
-    void follow(reader)
+    void follow(reader, resolve).finally(resolve)
+    // A Redis that does not answer keeps nobody waiting: its events are read from Postgres when it comes.
+    setTimeout(resolve, pollAwayMs).unref()
     schedulePoll()
   }
 
@@ -213,6 +227,7 @@ export function createEventHub({
       rooms.set(roomOf(subscriber.ctx), room.add(seat))
       start()
       try {
+        await reading
         const now = await startPosition(subscriber.ctx)
         const isReset = after !== undefined && parse(now)[0] - parse(after)[0] > resumeTransactionsMax
         if (after === undefined || isReset) seat.last = parse(now)
@@ -243,6 +258,12 @@ export function createEventHub({
       stop()
     },
   }
+}
+
+/** The id of the newest entry; of the beginning, when there is none. */
+async function newestId(redis: Redis): Promise<string> {
+  const [newest] = await redis.xrevrange(eventStream, '+', '-', 'COUNT', 1)
+  return newest?.[0] ?? '0'
 }
 
 /** The relay writes a batch of events an entry, as a JSON array in the field `e`. */

@@ -30,7 +30,6 @@ class Live {
   #overview: ReturnType<typeof setTimeout> | undefined
   #silence: ReturnType<typeof setTimeout> | undefined
   #source: EventSource | undefined
-  #everOpened = false
   readonly #address: () => string
 
   constructor(address: () => string) {
@@ -53,9 +52,6 @@ class Live {
     source.onopen = () => {
       clearTimeout(this.#silence)
       this.connected = true
-      // Whatever happened while there was no connection is not told again.
-      if (this.#everOpened) this.#hear({ created: 0, changed: 1 })
-      this.#everOpened = true
     }
     source.onerror = () => {
       clearTimeout(this.#silence)

@@ -29,6 +29,10 @@ describe('summariseEvents', () => {
     expect(await new Response(summariseEvents(batch, never)).text()).toContain('"created":500')
   })
 
+  it('tells that it listens, since what happened since the page was loaded is not told', async () => {
+    expect(await read('stream.ready')).toEqual(['data: {"created":0,"changed":1}'])
+  })
+
   it('says nothing about what concerns no list', async () => {
     expect(await read('key.created', 'project.updated')).toEqual([])
   })

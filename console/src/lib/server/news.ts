@@ -4,6 +4,7 @@ import type { LiveNews } from '#lib/live.svelte.ts'
 const restMilliseconds = 500
 const keepAliveMilliseconds = 20_000
 const created = new Set(['run.created', 'runs.created'])
+// A stream that has just begun is news as well: what happened since the page was loaded is not told.
 const telling = /^(runs?|job|occurrence|queue|operation|stream)\./
 
 /** What of an event is listened to. */
