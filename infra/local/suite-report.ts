@@ -5,6 +5,8 @@ export interface SuiteReport {
   passed: number
   skipped: number
   failures: Failure[]
+  /** Tests that failed first and passed at a second try, with how they failed. They count as passed. */
+  unsteady?: Failure[]
 }
 
 export interface Failure {
@@ -44,7 +46,7 @@ interface PlaywrightJson extends PlaywrightSuite {
   errors: { message?: string }[]
 }
 
-/** Reads what Playwright's JSON reporter wrote. A flaky test is a failure: it failed. */
+/** Reads what Playwright's JSON reporter wrote. */
 export function readPlaywrightReport(file: string): SuiteReport | undefined {
   const json = readJson<PlaywrightJson>(file)
   if (!json) return undefined
@@ -52,16 +54,23 @@ export function readPlaywrightReport(file: string): SuiteReport | undefined {
     ...(suite.specs ?? []),
     ...(suite.suites ?? []).flatMap(specs),
   ]
-  const failures = specs(json).flatMap(({ title, file: source, tests }) =>
-    tests
-      .filter(({ status }) => status === 'unexpected' || status === 'flaky')
-      .map(({ results }) => ({
-        name: `${source} > ${title}`,
-        message: results.map(({ error }) => error?.message ?? '').find(Boolean) ?? '',
-      })),
-  )
+  const all = specs(json)
+  const thatWere = (verdict: string): Failure[] =>
+    all.flatMap(({ title, file: source, tests }) =>
+      tests
+        .filter(({ status }) => status === verdict)
+        .map(({ results }) => ({
+          name: `${source} > ${title}`,
+          message: results.map(({ error }) => error?.message ?? '').find(Boolean) ?? '',
+        })),
+    )
   const broken = json.errors.map(({ message = '' }) => ({ name: 'playwright', message }))
-  return { passed: json.stats.expected, skipped: json.stats.skipped, failures: [...failures, ...broken] }
+  return {
+    passed: json.stats.expected + json.stats.flaky,
+    skipped: json.stats.skipped,
+    failures: [...thatWere('unexpected'), ...broken],
+    unsteady: thatWere('flaky'),
+  }
 }
 
 /**

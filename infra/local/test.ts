@@ -44,7 +44,8 @@ async function runSuites(chosen: readonly Suite[], context: SuiteContext): Promi
     say(
       `${suite.name}: ${report.passed} passed, ${report.failures.length} failed, ${report.skipped} skipped (${seconds(startedAt)})`,
     )
-    for (const failure of report.failures) tell(failure)
+    for (const failure of report.failures) tell('FAILED', failure)
+    for (const failure of report.unsteady ?? []) tell('PASSED AT A SECOND TRY', failure)
     passed += report.passed
     failures.push(...report.failures.map(({ name, message }) => ({ name: `${suite.name}: ${name}`, message })))
   }
@@ -66,8 +67,8 @@ async function runSuite(suite: Suite, context: SuiteContext): Promise<SuiteRepor
 
 const longestMessage = 4_000
 
-const tell = ({ name, message }: Failure): void =>
-  say(`  FAILED ${name}\n${message.slice(0, longestMessage).replace(/^/gm, '    ')}`)
+const tell = (verdict: string, { name, message }: Failure): void =>
+  say(`  ${verdict} ${name}\n${message.slice(0, longestMessage).replace(/^/gm, '    ')}`)
 
 /** The services of one run, in a home of its own below `test`. */
 class TestRun {
