@@ -19,7 +19,8 @@ beforeAll(async () => {
       const seen = (failures.get(key ?? '') ?? 0) + 1
       failures.set(key ?? '', seen)
       response.writeHead(seen <= Number(count) ? 503 : 200).end(`try ${seen}`)
-    } else if (verb === 'hang') setTimeout(() => response.end('late'), 10_000).unref()
+    } else if (verb === 'never-again') response.writeHead(503, { 'meridian-retry': 'no' }).end()
+    else if (verb === 'hang') setTimeout(() => response.end('late'), 10_000).unref()
     else if (verb === 'status') response.writeHead(Number(key)).end('{"why":"so"}')
     else response.end(JSON.stringify({ got: request.body }))
   })
@@ -89,6 +90,25 @@ it('a run fails when its tries are used up', async () => {
 it('a refusal by the target is not tried again', async () => {
   const [accepted] = await bench.accept({ target: targetOf(`${target.url}/status/422`), retry: noWait })
   expect(await ended(bench.ctx, accepted?.id ?? '')).toMatchObject({ status: 'failed', attempt: 1, httpStatus: 422 })
+})
+
+it('a refusal by the target is tried again where the policy says so', async () => {
+  const retry = toRetryPolicy(
+    retryPolicyValue.parse({ limit: 5, rules: [{ on: ['4xx'], strategy: 'fixed', delay: 'PT0.01S', limit: 2 }] }),
+  )
+  const [accepted] = await bench.accept({ target: targetOf(`${target.url}/status/409`), retry })
+  expect(await ended(bench.ctx, accepted?.id ?? '')).toMatchObject({ status: 'failed', attempt: 3, httpStatus: 409 })
+})
+
+it('a target that forbids a further try is not called again', async () => {
+  const [accepted] = await bench.accept({ target: targetOf(`${target.url}/never-again`), retry: noWait })
+  expect(await ended(bench.ctx, accepted?.id ?? '')).toMatchObject({ status: 'failed', attempt: 1, httpStatus: 503 })
+})
+
+it('no further try begins later than the policy allows after the run was due', async () => {
+  const retry = toRetryPolicy(retryPolicyValue.parse({ delays: ['PT0.01S', 'PT0.01S', 'PT10S'], maxAge: 'PT5S' }))
+  const [accepted] = await bench.accept({ target: targetOf(`${target.url}/fail/old/99`), retry })
+  expect(await ended(bench.ctx, accepted?.id ?? '')).toMatchObject({ status: 'failed', attempt: 3, httpStatus: 503 })
 })
 
 it('a run that is due later starts at its instant, never early', async () => {

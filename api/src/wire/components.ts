@@ -36,7 +36,8 @@ export const target = name(httpTargetValue, {
 
 export const retryPolicy = name(retryPolicyValue, {
   id: 'RetryPolicy',
-  description: 'How a failed attempt is tried again: `delay`, multiplied by `factor` each time, at most `maxDelay`.',
+  description:
+    'How a failed attempt is tried again: by default after `delay`, multiplied by `factor` each time, at most `maxDelay`.',
   examples: [{ limit: 5, delay: 'PT1S', factor: 2, maxDelay: 'PT1M', jitter: 0.2 }],
 })
 

@@ -7,14 +7,23 @@ export interface Backoff {
   capMs: number
   /** 0..1: a delay may be shorter by up to this share, so that a crowd does not come back at one instant. */
   jitter: number
+  /** Each further delay is longer by `baseMs` instead. */
+  isLinear?: boolean
+  /** The delays one by one instead; the last one repeats. None is capped. */
+  listMs?: readonly number[]
 }
 
 /**
  * The delay after the `attempt`-th failure (1, 2, ...), in whole milliseconds: at least 1, at most `capMs`,
- * growing with `attempt`, for any attempt however large. `random` is in [0, 1).
+ * growing with `attempt`, for any attempt however large; of a list, what it says. `random` is in [0, 1).
  */
-export function backoffDelay({ baseMs, factor, capMs, jitter }: Backoff, attempt: number, random: number): number {
+export function backoffDelay(backoff: Backoff, attempt: number, random: number): number {
+  const full = fullDelay(backoff, attempt)
+  return Math.max(1, Math.floor(full - full * backoff.jitter * random))
+}
+
+function fullDelay({ baseMs, factor, capMs, isLinear, listMs }: Backoff, attempt: number): number {
+  if (listMs !== undefined) return listMs[Math.min(attempt, listMs.length) - 1] ?? baseMs
   // A power that overflows is Infinity, which the cap brings back; bit shifts would wrap around to 0 here.
-  const full = Math.min(capMs, baseMs * factor ** (attempt - 1))
-  return Math.max(1, Math.floor(full - full * jitter * random))
+  return Math.min(capMs, isLinear === true ? baseMs * attempt : baseMs * factor ** (attempt - 1))
 }

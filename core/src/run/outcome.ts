@@ -47,8 +47,10 @@ interface AttemptFacts {
   phases: AttemptPhases
   httpStatus: number | null
   response: AttemptResponse | null
-  /** What the target asked for by `Retry-After`, counted from the end of the attempt. */
+  /** What the target asked for by `Retry-After` or its like, counted from the end of the attempt. */
   retryAfterMs: number | null
+  /** The target said that trying again is no use. */
+  forbidsRetry?: true
 }
 
 /** How one attempt ended. A failed attempt is not an error of ours: outcomes are data. */

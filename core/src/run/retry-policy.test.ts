@@ -96,3 +96,87 @@ describe('trying again', () => {
     expect(retried).toEqual(['timeout', 'connect-failed', 'tls-failed', 'reset', 'protocol-error', 'dns-failed'])
   })
 })
+
+const parsed = (value: unknown) => toRetryPolicy(retryPolicyValue.parse(value))
+const delaysOf = (value: Record<string, unknown>, more: Partial<Failure> = {}, attempts = 5) =>
+  Array.from({ length: attempts }, (_, index) =>
+    nextDelay(parsed({ jitter: 0, ...value }), index + 1, 0, { ...failure, ...more }),
+  )
+
+describe('delays', () => {
+  test('of a fixed strategy stay', () => {
+    expect(delaysOf({ strategy: 'fixed', delay: 'PT2S', limit: 3 })).toEqual([2_000, 2_000, 2_000, null, null])
+  })
+  test('of a linear strategy grow by as much each time, up to the longest', () => {
+    const policy = { strategy: 'linear', delay: 'PT2S', maxDelay: 'PT5S', limit: 4 }
+    expect(delaysOf(policy)).toEqual([2_000, 4_000, 5_000, 5_000, null])
+  })
+  test('of a list are as they are written, and it says how many there are', () => {
+    expect(delaysOf({ delays: ['PT1S', 'PT1M', 'PT5M'], limit: 1 })).toEqual([1_000, 60_000, 300_000, null, null])
+    expect(retryPolicyValue.parse({ delays: ['PT1S', 'PT1M', 'PT5M'] }).limit).toBe(3)
+  })
+  test('of a list are spread like others', () => {
+    expect(nextDelay(parsed({ delays: ['PT10S'], jitter: 0.5 }), 1, 0.5, failure)).toBe(7_500)
+  })
+})
+
+describe('a rule', () => {
+  test('decides for the failures it names: statuses, classes of them, errors', () => {
+    const policy = { limit: 1, rules: [{ on: ['404', 'timeout'] }, { on: ['4xx', '5xx', 'dns-failed'], retry: false }] }
+    const first = (more: Partial<Failure>) => delaysOf(policy, more, 1)[0]
+    expect(first({ httpStatus: 404 })).toBe(100)
+    expect(first({ errorClass: 'timeout', httpStatus: null })).toBe(100)
+    expect(first({ httpStatus: 503 })).toBeNull()
+    expect(first({ httpStatus: 429 })).toBeNull()
+    expect(first({ errorClass: 'dns-failed', httpStatus: null })).toBeNull()
+    expect(first({ errorClass: 'reset', httpStatus: null })).toBe(100)
+  })
+  test('has delays and a limit of its own, and what it leaves out from the policy', () => {
+    const policy = {
+      limit: 5,
+      delay: 'PT1S',
+      factor: 3,
+      maxDelay: 'PT1H',
+      rules: [{ on: ['429'], delay: 'PT1M', limit: 2 }],
+    }
+    expect(delaysOf(policy, { httpStatus: 429 })).toEqual([60_000, 180_000, null, null, null])
+    expect(delaysOf(policy, { httpStatus: 500 }, 3)).toEqual([1_000, 3_000, 9_000])
+  })
+  test('leaves the list of its policy when it grows by itself', () => {
+    const policy = {
+      delays: ['PT1S', 'PT2S'],
+      rules: [{ on: ['429'], strategy: 'fixed', delay: 'PT1M' }, { on: ['503'] }],
+    }
+    expect(delaysOf(policy, { httpStatus: 429 }, 3)).toEqual([60_000, 60_000, null])
+    expect(delaysOf(policy, { httpStatus: 503 }, 3)).toEqual([1_000, 2_000, null])
+  })
+  test('does not lift the limit, and comes after the first that fits', () => {
+    const policy = {
+      limit: 1,
+      rules: [
+        { on: ['503'], limit: 9 },
+        { on: ['503'], retry: false },
+      ],
+    }
+    expect(delaysOf(policy, { httpStatus: 503 }, 2)).toEqual([100, null])
+  })
+  test('never brings a cancelled attempt back', () => {
+    expect(retryPolicyValue.safeParse({ rules: [{ on: ['cancelled'] }] }).success).toBe(false)
+  })
+})
+
+test('a target that forbids a further try is obeyed, whatever a rule says', () => {
+  expect(delaysOf({ rules: [{ on: ['503'] }] }, { httpStatus: 503, forbidsRetry: true }, 1)).toEqual([null])
+})
+
+test.each([
+  [{ delays: [] }, ['delays']],
+  [{ delays: ['PT1S'], strategy: 'fixed' }, ['strategy']],
+  [{ strategy: 'fibonacci' }, ['strategy']],
+  [{ maxAge: 'P1D' }, ['maxAge']],
+  [{ rules: [{ on: [] }] }, ['rules', 0, 'on']],
+  [{ rules: [{ on: ['6xx'] }] }, ['rules', 0, 'on', 0]],
+  [{ rules: [{ on: ['500'], delays: ['PT1S'], strategy: 'linear' }] }, ['rules', 0, 'strategy']],
+])('%j is refused where it is wrong', (value, path) => {
+  expect(retryPolicyValue.safeParse(value).error?.issues.map((issue) => issue.path)).toEqual([path])
+})

@@ -1873,10 +1873,14 @@ export type ResumeJobs = {
 };
 
 /**
- * How a failed attempt is tried again: `delay`, multiplied by `factor` each time, at most `maxDelay`.
+ * How a failed attempt is tried again: by default after `delay`, multiplied by `factor` each time, at most `maxDelay`.
  */
 export type RetryPolicy = {
     limit: number;
+    /**
+     * How delays grow: multiplied by `factor` each time (exponential, the default), by `delay` more each time (linear), or not (fixed).
+     */
+    strategy?: 'exponential' | 'linear' | 'fixed';
     delay: string;
     factor: number;
     /**
@@ -1887,13 +1891,29 @@ export type RetryPolicy = {
      * A delay may be shorter by up to this share, so that a crowd does not come back at once.
      */
     jitter: number;
+    /**
+     * Each delay as it is, first to last. There are as many further tries as delays: `limit` is their number.
+     */
+    delays?: Array<string>;
+    /**
+     * No further try begins later than this after the run was due.
+     */
+    maxAge?: string;
+    /**
+     * What holds for failures of one kind instead. The first rule that fits decides.
+     */
+    rules?: Array<RetryRule>;
 };
 
 /**
- * How a failed attempt is tried again: `delay`, multiplied by `factor` each time, at most `maxDelay`.
+ * How a failed attempt is tried again: by default after `delay`, multiplied by `factor` each time, at most `maxDelay`.
  */
 export type RetryPolicyInput = {
     limit?: number;
+    /**
+     * How delays grow: multiplied by `factor` each time (exponential, the default), by `delay` more each time (linear), or not (fixed).
+     */
+    strategy?: 'exponential' | 'linear' | 'fixed';
     delay?: string;
     factor?: number;
     /**
@@ -1904,6 +1924,72 @@ export type RetryPolicyInput = {
      * A delay may be shorter by up to this share, so that a crowd does not come back at once.
      */
     jitter?: number;
+    /**
+     * Each delay as it is, first to last. There are as many further tries as delays: `limit` is their number.
+     */
+    delays?: Array<string>;
+    /**
+     * No further try begins later than this after the run was due.
+     */
+    maxAge?: string;
+    /**
+     * What holds for failures of one kind instead. The first rule that fits decides.
+     */
+    rules?: Array<RetryRuleInput>;
+};
+
+export type RetryRule = {
+    /**
+     * Which failures it is about: statuses (`429`), classes of them (`5xx`), errors (`timeout`).
+     */
+    on: Array<string>;
+    /**
+     * false: such a failure ends the run.
+     */
+    retry: boolean;
+    /**
+     * No further try after so many attempts, when it fails like this.
+     */
+    limit?: number;
+    /**
+     * How delays grow: multiplied by `factor` each time (exponential, the default), by `delay` more each time (linear), or not (fixed).
+     */
+    strategy?: 'exponential' | 'linear' | 'fixed';
+    delay?: string;
+    factor?: number;
+    maxDelay?: string;
+    jitter?: number;
+    /**
+     * Each delay as it is; the last one repeats.
+     */
+    delays?: Array<string>;
+};
+
+export type RetryRuleInput = {
+    /**
+     * Which failures it is about: statuses (`429`), classes of them (`5xx`), errors (`timeout`).
+     */
+    on: Array<string>;
+    /**
+     * false: such a failure ends the run.
+     */
+    retry?: boolean;
+    /**
+     * No further try after so many attempts, when it fails like this.
+     */
+    limit?: number;
+    /**
+     * How delays grow: multiplied by `factor` each time (exponential, the default), by `delay` more each time (linear), or not (fixed).
+     */
+    strategy?: 'exponential' | 'linear' | 'fixed';
+    delay?: string;
+    factor?: number;
+    maxDelay?: string;
+    jitter?: number;
+    /**
+     * Each delay as it is; the last one repeats.
+     */
+    delays?: Array<string>;
 };
 
 export type Role = 'owner' | 'admin' | 'operator' | 'viewer' | 'auditor';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isAway } from '@meridian/core/db/client'
+import { isAway, type Pool } from '@meridian/core/db/client'
 import type { Claimed } from '@meridian/core/run/claim'
+import { firstDueMs } from '@meridian/core/run/first-due'
 import type { AttemptOutcome } from '@meridian/core/run/outcome'
 import { nextDelay } from '@meridian/core/run/retry-policy'
 import type { HttpMethod } from '@meridian/core/run/target'
@@ -22,6 +23,7 @@ export interface Performed {
 }
 
 interface Means {
+  engine: Pool
   outbound: Outbound
   keeping: ResponseKeeping
 }
@@ -82,12 +84,20 @@ async function attempt(
     means.keeping,
   )
   const startedAtMs = outcome.sentAtMs === null ? beganAtMs : clock.fromWallMs(outcome.sentAtMs)
-  const retryInMs =
+  let retryInMs =
     outcome.status === 'failed' && run.attempt < run.attemptsMax
       ? nextDelay(request.retry, run.attempt, Math.random(), outcome)
       : null
+  const { maxAgeMs } = request.retry
+  if (retryInMs !== null && maxAgeMs !== undefined) {
+    const oldAtMs = (await firstDue(run, means.engine)) + maxAgeMs
+    if (clock.nowMs() + retryInMs > oldAtMs) retryInMs = null
+  }
   return { run, outcome, startedAtMs, retryInMs }
 }
+
+/** A database that is away is no reason to give the run up: then it counts from this attempt. */
+const firstDue = (run: Claimed, engine: Pool): Promise<number> => firstDueMs(engine, run).catch(() => run.dueAtMs)
 
 const reopenMs = 200
 

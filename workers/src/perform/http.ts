@@ -7,7 +7,7 @@ import type { Outbound } from '../outbound.ts'
 import { type AttemptIdentity, attemptHeaders } from './headers.ts'
 import { followRedirect, type Hop, type Refusal, type Step } from './redirect.ts'
 import { type ResponseKeeping, storeBeyondInline } from './response.ts'
-import { retryAfterMs } from './retry.ts'
+import { askedDelayMs, forbidsRetry } from './retry.ts'
 
 /** One attempt of a run, its payload opened. */
 export interface HttpAttempt extends AttemptIdentity {
@@ -101,6 +101,7 @@ function conclude(
     status: 'failed',
     errorClass: 'http-status',
     detail: `The target answered ${httpStatus}.`,
-    retryAfterMs: response && retryAfterMs(response.headers, Date.now()),
+    retryAfterMs: response && askedDelayMs(httpStatus, response.headers, Date.now()),
+    ...(response !== null && forbidsRetry(response.headers) ? { forbidsRetry: true } : {}),
   }
 }
