@@ -242,3 +242,34 @@ test('one occurrence is skipped, moved and annotated by its nominal instant', as
   const { body } = await client.get<{ data: { nominalAt: string }[] }>(`/v1/jobs/${id}/occurrences`)
   expect(body.data.map(({ nominalAt }) => nominalAt)).toEqual([at(10), at(20)])
 })
+
+test('an archived job is in no list that does not ask for it, can not be changed, and comes back', async () => {
+  const { client } = await api.tenant()
+  const { body } = await client.post<Job>('/v1/jobs', { name: 'Reminder', target, schedule, afterLastRun: 'archive' })
+  const path = `/v1/jobs/${body.id}`
+  expect((await client.send('POST', `${path}/archive`, undefined, { 'if-match': '"7"' })).status).toBe(412)
+  const archived = await client.post<Job>(`${path}/archive`)
+  expect([archived.status, archived.body]).toMatchObject([
+    200,
+    { state: 'archived', archivedAt: expect.any(String), nextAt: null, afterLastRun: 'archive' },
+  ])
+  const idsOf = async (query: string) => (await client.get<Page<Job>>(`/v1/jobs${query}`)).body.data.map(({ id }) => id)
+  expect([await idsOf(''), await idsOf('?state=archived')]).toEqual([[], [body.id]])
+  for (const [method, way, change] of [
+    ['PATCH', '', { name: 'Another' }],
+    ['POST', '/run', undefined],
+    ['POST', '/pause', undefined],
+    ['POST', '/resume', undefined],
+    ['POST', '/mode', { mode: 'shadow' }],
+    ['POST', '/versions/1/restore', undefined],
+  ] as const) {
+    const refused = await client.send<Problem>(method, `${path}${way}`, change)
+    expect([way, refused.status, refused.body]).toMatchObject([
+      way,
+      409,
+      { code: 'invalid-transition', current: { state: 'archived' } },
+    ])
+  }
+  const back = await client.post<Job>(`${path}/unarchive`)
+  expect([back.status, back.body]).toMatchObject([200, { state: 'active', archivedAt: null, nextAt: body.nextAt }])
+})

@@ -40,6 +40,10 @@ export const jobs = (to: Connection) => ({
   pause: (jobId: string, body: wire.PauseJob = {}, options?: CallOptions) =>
     value(api.pauseJob({ ...call(to, options), path: { jobId }, body })),
   resume: (jobId: string, options?: CallOptions) => value(api.resumeJob({ ...call(to, options), path: { jobId } })),
+  /** Puts it away: it starts nothing and lists leave it out, until it is brought back. */
+  archive: (jobId: string, options?: EditOptions) => value(api.archiveJob({ ...edit(to, options), path: { jobId } })),
+  unarchive: (jobId: string, options?: CallOptions) =>
+    value(api.unarchiveJob({ ...call(to, options), path: { jobId } })),
   /** In shadow its schedule is kept in the ledger and starts nothing. */
   setMode: (jobId: string, mode: wire.JobMode, options?: CallOptions) =>
     value(api.setJobMode({ ...call(to, options), path: { jobId }, body: { mode } })),

@@ -77,6 +77,7 @@ const restore = operation({
   params: versionParams,
   isGuarded: true,
   answer: { status: 200, description: 'The job.', schema: jobWire },
+  problems: ['invalid-transition'],
   async handle({ ctx, params, header }) {
     const job = await restoreJob(ctx, params.jobId, {
       version: params.version,

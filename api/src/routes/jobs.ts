@@ -1,5 +1,6 @@
 import { withIdempotency } from '@meridian/core/access/idempotency'
 import type { Ctx } from '@meridian/core/db/context'
+import { archiveJob, unarchiveJob } from '@meridian/core/job/archive'
 import { createJob } from '@meridian/core/job/create'
 import { deleteJob } from '@meridian/core/job/delete'
 import { getJob, getJobByExternalId } from '@meridian/core/job/get'
@@ -8,6 +9,7 @@ import {
   type JobSummary,
   jobChangesValue,
   jobDefinitionValue,
+  jobStates,
   pauseReasonValue,
 } from '@meridian/core/job/job'
 import { listJobs } from '@meridian/core/job/list'
@@ -84,7 +86,7 @@ const list = operation({
   access: needs('jobs:read'),
   query: z.strictObject({
     ...pageQuery,
-    state: z.enum(['active', 'paused']).optional(),
+    state: z.enum(jobStates).optional().meta({ description: 'Left out: active and paused ones.' }),
     search: z.string().max(200).optional().meta({ description: 'Part of the name, or the start of the external id.' }),
     tag: z.string().max(63).optional(),
     queue: z.string().max(64).optional(),
@@ -167,7 +169,8 @@ const upsert = operation({
   path: '/v1/jobs/by-external-id/{externalId}',
   tag: 'Jobs',
   summary: 'Create a job, or make it be exactly this',
-  description: '201 when it was created, 200 when it was there. A call that changes nothing makes no version.',
+  description:
+    '201 when it was created, 200 when it was there. A call that changes nothing makes no version. An archived job is brought back.',
   access: needs('jobs:write'),
   params: externalParams,
   body: jobUpsert,
@@ -203,7 +206,7 @@ const update = operation({
   },
   isGuarded: true,
   answer: { status: 200, description: 'The job, or what would change.', schema: z.union([jobWire, simulationWire]) },
-  problems: ['conflict'],
+  problems: ['conflict', 'invalid-transition'],
   async handle({ ctx, params, query, body, header, services }) {
     requireCallable(services, body.target, '/target')
     const changes = { ...body, expectedVersion: expectedVersion(header('if-match')) }
@@ -246,6 +249,7 @@ const pause = operation({
   isBodyOptional: true,
   example: { reason: 'The target is being moved.' },
   answer: { status: 200, description: 'The job.', schema: jobWire },
+  problems: ['invalid-transition'],
   async handle({ ctx, params, body }) {
     const job = await pauseJob(ctx, params.jobId, body.reason, body.until)
     return new Reply(jobToWire(job), { version: job.version })
@@ -262,8 +266,44 @@ const resume = operation({
   access: needs('jobs:write'),
   params: jobParams,
   answer: { status: 200, description: 'The job.', schema: jobWire },
+  problems: ['invalid-transition'],
   async handle({ ctx, params }) {
     const job = await resumeJob(ctx, params.jobId)
+    return new Reply(jobToWire(job), { version: job.version })
+  },
+})
+
+const archive = operation({
+  id: 'archiveJob',
+  method: 'post',
+  path: '/v1/jobs/{jobId}/archive',
+  tag: 'Jobs',
+  summary: 'Put a job away',
+  description:
+    'Its schedule stands still and lists leave it out, until it is brought back. Its history and its external id stay; runs that are on their way go on.',
+  access: needs('jobs:write'),
+  params: jobParams,
+  isGuarded: true,
+  answer: { status: 200, description: 'The job.', schema: jobWire },
+  async handle({ ctx, params, header }) {
+    const job = await archiveJob(ctx, params.jobId, { expectedVersion: expectedVersion(header('if-match')) })
+    return new Reply(jobToWire(job), { version: job.version })
+  },
+})
+
+const unarchive = operation({
+  id: 'unarchiveJob',
+  method: 'post',
+  path: '/v1/jobs/{jobId}/unarchive',
+  tag: 'Jobs',
+  summary: 'Bring an archived job back',
+  description:
+    'Active or paused, as it was. Its schedule goes on from now: what fell into the time between is skipped.',
+  access: needs('jobs:write'),
+  params: jobParams,
+  answer: { status: 200, description: 'The job.', schema: jobWire },
+  async handle({ ctx, params }) {
+    const job = await unarchiveJob(ctx, params.jobId)
     return new Reply(jobToWire(job), { version: job.version })
   },
 })
@@ -292,6 +332,7 @@ const run = operation({
   example: { body: { hello: 'again' } },
   isCreate: true,
   answer: { status: 201, description: 'The run.', schema: runWire },
+  problems: ['invalid-transition'],
   async handle({ ctx, params, body, idempotency, services }) {
     const row = await prepareJobRun(ctx, params.jobId, {
       body: body.body,
@@ -307,4 +348,17 @@ const run = operation({
   },
 })
 
-export const jobOperations = [create, list, getByExternalId, upsert, get, update, remove, pause, resume, run]
+export const jobOperations = [
+  create,
+  list,
+  getByExternalId,
+  upsert,
+  get,
+  update,
+  remove,
+  pause,
+  resume,
+  archive,
+  unarchive,
+  run,
+]

@@ -30,6 +30,7 @@ const setMode = operation({
   body: z.strictObject({ mode: jobMode }).meta({ id: 'SetJobMode' }),
   example: { mode: 'shadow' },
   answer: { status: 200, description: 'The job.', schema: jobWire },
+  problems: ['invalid-transition'],
   async handle({ ctx, params, body }) {
     const job = await setJobMode(ctx, params.jobId, body.mode)
     return new Reply(jobToWire(job), { version: job.version })

@@ -5,6 +5,7 @@ import {
   type JobVersionSummary,
   jobDefinitionValue,
   jobModes,
+  jobStates,
 } from '@meridian/core/job/job'
 import { toWireId } from '@meridian/core/kernel/ids'
 import type { Occurrence } from '@meridian/core/run/occurrences'
@@ -43,12 +44,15 @@ const recentWire = z
 const statusFields = {
   id: wireId('job'),
   version: z.int().meta({ description: 'Raised by every change of the definition, each of which is kept.' }),
-  state: z.enum(['active', 'paused']),
+  state: z.enum(jobStates),
   mode: jobMode,
   pausedAt: instant.nullable(),
   pausedBy: actor.nullable(),
   pauseReason: z.string().nullable(),
   pauseUntil: instant.nullable().meta({ description: 'When it is resumed by itself.' }),
+  archivedAt: instant
+    .nullable()
+    .meta({ description: 'When it was put away: it starts nothing, and lists leave it out.' }),
   nextAt: instant.nullable().meta({ description: 'The next instant that is not in the ledger yet.' }),
   createdAt: instant,
   updatedAt: instant,
@@ -113,6 +117,7 @@ export const jobSummaryToWire = (job: JobSummary): z.output<typeof jobSummaryWir
   pausedBy: toActorOrNull(job.pausedBy),
   pauseReason: job.pauseReason,
   pauseUntil: toInstantOrNull(job.pauseUntil),
+  archivedAt: toInstantOrNull(job.archivedAt),
   nextAt: toInstantOrNull(job.nextAt),
   createdAt: toInstant(job.createdAt),
   updatedAt: toInstant(job.updatedAt),

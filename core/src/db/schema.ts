@@ -186,7 +186,7 @@ export const jobs = pgTable(
     description: text('description'),
     tags: text('tags').array().notNull().default(sql`'{}'`),
     version: integer('version').notNull().default(1),
-    state: text('state', { enum: ['active', 'paused', 'archived'] })
+    state: text('state', { enum: ['active', 'paused', 'deleted'] })
       .notNull()
       .default('active'),
     pausedAt: instant('paused_at'),
@@ -197,6 +197,7 @@ export const jobs = pgTable(
     updatedAt: instant('updated_at').notNull().defaultNow(),
     pauseUntil: instant('pause_until'),
     shadow: boolean('shadow').notNull().default(false),
+    archivedAt: instant('archived_at'),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
 )

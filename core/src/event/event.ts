@@ -17,6 +17,8 @@ export const eventTypes = [
   'job.updated',
   'job.paused',
   'job.resumed',
+  'job.archived',
+  'job.unarchived',
   'job.deleted',
   'job.moved',
   'job.shadowed',

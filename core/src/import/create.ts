@@ -86,7 +86,7 @@ function requireSome({ proposals, problems }: Plan): void {
 async function findExisting(tx: Tx, { proposals }: Plan): Promise<Existing> {
   const { rows } = await tx.client.query<{ external_id: string; id: Uuid }>(
     `select external_id, id from jobs where tenant_id = $1 and project_id = $2 and external_id = any($3::text[])
-       and state <> 'archived'`,
+       and state <> 'deleted'`,
     [tx.tenantId, tx.projectId, proposals.map(({ externalId }) => externalId)],
   )
   return new Map(rows.map((row) => [row.external_id, row.id]))

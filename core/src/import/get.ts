@@ -105,7 +105,7 @@ export async function readImportedJobs(tx: Tx, id: Uuid): Promise<ImportedJob[]>
   const { rows } = await tx.client.query<{ id: Uuid; name: string; shadow: boolean; line: number }>(
     `select j.id, j.name, j.shadow, (e.proposal->>'line')::int as line from import_entries e
      join jobs j on j.tenant_id = e.tenant_id and j.id = e.job_id
-     where e.tenant_id = $1 and e.import_id = $2 and j.project_id = $3 and j.state <> 'archived' order by e.position`,
+     where e.tenant_id = $1 and e.import_id = $2 and j.project_id = $3 and j.state <> 'deleted' order by e.position`,
     [tx.tenantId, id, tx.projectId],
   )
   return rows.map(({ shadow, ...job }) => ({ ...job, mode: shadow ? 'shadow' : 'live' }))

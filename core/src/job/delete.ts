@@ -26,12 +26,13 @@ export async function deleteJob(
     await tx.db
       .update(jobs)
       .set({
-        state: 'archived',
+        state: 'deleted',
         externalId: null,
         pausedAt: null,
         pausedBy: null,
         pauseReason: null,
         pauseUntil: null,
+        archivedAt: null,
         updatedAt: sql`now()`,
       })
       .where(and(eq(jobs.tenantId, tx.tenantId), eq(jobs.id, id)))

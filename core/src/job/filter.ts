@@ -1,9 +1,10 @@
-import { and, arrayContains, eq, ilike, inArray, like, or, type SQL } from 'drizzle-orm'
+import { and, arrayContains, eq, ilike, inArray, isNotNull, isNull, like, or, type SQL } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Tx } from '../db/context.ts'
 import { jobs, queues } from '../db/schema.ts'
 import { isUuid } from '../kernel/ids.ts'
 import { visibleJobs } from './internal.ts'
+import { jobStates } from './job.ts'
 
 const tagMax = 63
 const queueMax = 64
@@ -12,7 +13,7 @@ const searchMax = 200
 /** Which jobs: everything that is given has to be true of a job. */
 export const jobFilterValue = z.strictObject({
   ids: z.array(z.string().refine(isUuid)).min(1).max(1_000).optional(),
-  state: z.enum(['active', 'paused']).optional(),
+  state: z.enum(jobStates).optional().meta({ description: 'Left out: active and paused ones.' }),
   search: z
     .string()
     .max(searchMax)
@@ -38,7 +39,8 @@ export function matchingJobs(tx: Tx, filter: JobFilter): SQL | undefined {
   return and(
     visibleJobs(tx),
     ids && inArray(jobs.id, ids),
-    state && eq(jobs.state, state),
+    state === 'archived' ? isNotNull(jobs.archivedAt) : isNull(jobs.archivedAt),
+    state === undefined || state === 'archived' ? undefined : eq(jobs.state, state),
     search ? or(named(search), externalStart(search)) : undefined,
     name ? named(name) : undefined,
     tags && tags.length > 0 ? arrayContains(jobs.tags, tags.map(plain)) : undefined,

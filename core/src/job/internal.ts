@@ -3,10 +3,10 @@ import { and, eq, ne, sql } from 'drizzle-orm'
 import { runNamed } from '../db/client.ts'
 import type { Ctx, Tx } from '../db/context.ts'
 import { jobs, jobVersions, schedules } from '../db/schema.ts'
-import { notFound } from '../kernel/errors.ts'
+import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { FullSchedule } from '../schedule/full-schedule.ts'
-import type { Job, JobDefinition, JobSummary } from './job.ts'
+import type { Job, JobDefinition, JobState, JobSummary } from './job.ts'
 import { fromStored, openOf, type StoredDefinition, seeTarget } from './sealed-target.ts'
 
 /** A job as the database holds it. */
@@ -14,11 +14,12 @@ export interface JobRow {
   id: Uuid
   projectId: Uuid
   version: number
-  state: 'active' | 'paused' | 'archived'
+  state: 'active' | 'paused' | 'deleted'
   pausedAt: Date | null
   pausedBy: string | null
   pauseReason: string | null
   pauseUntil: Date | null
+  archivedAt: Date | null
   shadow: boolean
   queueId: Uuid
   createdAt: Date
@@ -42,6 +43,7 @@ const statusColumns = {
   pausedBy: jobs.pausedBy,
   pauseReason: jobs.pauseReason,
   pauseUntil: jobs.pauseUntil,
+  archivedAt: jobs.archivedAt,
   shadow: jobs.shadow,
   queueId: jobs.queueId,
   createdAt: jobs.createdAt,
@@ -61,7 +63,7 @@ const ofSchedule = and(eq(schedules.tenantId, jobs.tenantId), eq(schedules.jobId
 
 /** The jobs a caller can see: of their project, not deleted. */
 export const visibleJobs = (ctx: Ctx) =>
-  and(eq(jobs.tenantId, ctx.tenantId), eq(jobs.projectId, ctx.projectId), ne(jobs.state, 'archived'))
+  and(eq(jobs.tenantId, ctx.tenantId), eq(jobs.projectId, ctx.projectId), ne(jobs.state, 'deleted'))
 
 /** Jobs with their definitions, without their targets, which may be large. */
 export const selectJobs = (tx: Tx) =>
@@ -88,6 +90,16 @@ export async function lockJob(tx: Tx, id: Uuid): Promise<JobRow> {
   await tx.client.query('select from schedules where tenant_id = $1 and job_id = $2 for update', [tx.tenantId, id])
   return readJob(tx, id)
 }
+
+/** The same, for what an archived job does not do. Throws `invalid-transition`. */
+export async function lockOpenJob(tx: Tx, id: Uuid): Promise<JobRow> {
+  const row = await lockJob(tx, id)
+  if (row.archivedAt !== null) throw archived()
+  return row
+}
+
+export const archived = (): AppError =>
+  new AppError('invalid-transition', 'The job is archived. Bring it back first.', { current: { state: 'archived' } })
 
 /**
  * Makes whoever uses this external id in the project wait in line. Taken before the lock of a job, always, so that two
@@ -131,16 +143,19 @@ export async function databaseNowMs(tx: Tx): Promise<number> {
   return rows[0]?.[0] ?? tx.clock.nowMs()
 }
 
+const stateOf = ({ state, archivedAt }: Pick<JobRow, 'state' | 'archivedAt'>): JobState =>
+  archivedAt !== null ? 'archived' : state === 'paused' ? 'paused' : 'active'
+
 /** The row without its target. */
 export function toSummary(row: Omit<JobRow, 'sealed'>): JobSummary {
   const { open, spec: _, runsLeft: __, nextAt, shadow, ...status } = row
-  const isPaused = status.state === 'paused'
+  const state = stateOf(status)
   return {
     ...openOf(open),
     ...status,
-    state: isPaused ? 'paused' : 'active',
+    state,
     mode: shadow ? 'shadow' : 'live',
-    nextAt: isPaused ? null : nextAt,
+    nextAt: state === 'active' ? nextAt : null,
   }
 }
 

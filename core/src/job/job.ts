@@ -18,7 +18,7 @@ export const tagValue = z
 export const pauseReasonValue = lineValue(500)
 
 /** How it is written in `schedules`: by its place. */
-export const afterLastRuns = ['keep', 'delete'] as const
+export const afterLastRuns = ['keep', 'delete', 'archive'] as const
 
 const fields = {
   name: jobNameValue,
@@ -81,7 +81,8 @@ export type JobChanges = z.input<typeof jobChangesValue>
 /** What of a definition may be read by whoever may see jobs. A target can carry secrets. */
 export type OpenDefinition = Omit<JobDefinition, 'target'>
 
-export type JobState = 'active' | 'paused'
+export const jobStates = ['active', 'paused', 'archived'] as const
+export type JobState = (typeof jobStates)[number]
 
 /** In `shadow` a schedule is kept in the ledger and starts nothing; run by hand, the job runs. */
 export const jobModes = ['live', 'shadow'] as const
@@ -101,8 +102,10 @@ export interface JobStatus {
   pauseReason: string | null
   /** When it is resumed by itself. */
   pauseUntil: Date | null
+  /** When it was put away: it starts nothing, and lists leave it out. */
+  archivedAt: Date | null
   queueId: Uuid
-  /** The next instant of its schedule that is not in the ledger yet; null when there is none, or it is paused. */
+  /** The next instant of its schedule that is not in the ledger yet; null when there is none, or it is paused or archived. */
   nextAt: Date | null
   createdAt: Date
   updatedAt: Date

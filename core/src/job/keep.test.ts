@@ -3,10 +3,11 @@ import type { Ctx } from '../db/context.ts'
 import { createTenant, type TestTenant, testCtx } from '../testing/factories.ts'
 import { sampleJob, trailOf } from '../testing/job-samples.ts'
 import { createTestDb, type TestDb } from '../testing/test-db.ts'
+import { unarchiveJob } from './archive.ts'
 import { createJob } from './create.ts'
 import { getJob } from './get.ts'
 import type { NewJob } from './job.ts'
-import { deleteOver, pauseFailing, resumePaused } from './keep.ts'
+import { pauseFailing, putAwayOver, resumePaused } from './keep.ts'
 import { pauseJob, resumeJob } from './set-state.ts'
 import { updateJob } from './update.ts'
 
@@ -102,7 +103,7 @@ describe('failures in a row', () => {
 describe('a job that is over', () => {
   const over = (changes: Partial<NewJob>) =>
     createJob(ctx, sampleJob({ schedule: { type: 'at', at: '2090-01-01T00:00:00Z' }, ...changes }))
-  const remove = () => deleteOver(db.engine, db.engineKeyRing, 1)
+  const putAway = () => putAwayOver(db.engine, db.engineKeyRing, 1)
 
   test('is deleted when it asks for it, once nothing of it is open, and told as the work of the system', async () => {
     const job = await over({ afterLastRun: 'delete' })
@@ -114,11 +115,24 @@ describe('a job that is over', () => {
        select 1, now(), uuidv7(), tenant_id, project_id, queue_id, 3, 1, current_date, id from jobs where id = $1`,
       [job.id],
     )
-    expect(await remove()).toBe(0)
+    expect(await putAway()).toBe(0)
     await db.owner.query('delete from due')
-    expect((await Promise.all([remove(), remove()])).reduce((sum, count) => sum + count, 0)).toBe(1)
+    expect((await Promise.all([putAway(), putAway()])).reduce((sum, count) => sum + count, 0)).toBe(1)
     await expect(getJob(ctx, job.id)).rejects.toMatchObject({ code: 'not-found' })
     for (const { id } of [kept, ahead]) expect(await getJob(ctx, id)).toMatchObject({ state: 'active' })
     expect(await actorsOf(job.id)).toEqual(['key', 'system'])
+  })
+
+  test('is archived when it asks for that, once; brought back, it stays', async () => {
+    const job = await over({ afterLastRun: 'archive' })
+    await db.owner.query(
+      `update schedules set next_at = null, spec = spec || '{"at": "2020-01-01T00:00:00Z"}' where job_id = $1`,
+      [job.id],
+    )
+    expect((await Promise.all([putAway(), putAway()])).reduce((sum, count) => sum + count, 0)).toBe(1)
+    expect(await getJob(ctx, job.id)).toMatchObject({ state: 'archived', archivedAt: expect.any(Date) })
+    expect(await unarchiveJob(ctx, job.id)).toMatchObject({ state: 'active', archivedAt: null, nextAt: null })
+    expect(await putAway()).toBe(0)
+    expect(await actorsOf(job.id)).toEqual(['key', 'system', 'key'])
   })
 })

@@ -4,8 +4,10 @@ import { systemClock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
+import { archiveJob } from './archive.ts'
 import { deleteJob } from './delete.ts'
 import { databaseNowMs, lockJob } from './internal.ts'
+import { afterLastRuns } from './job.ts'
 import { pauseIn, resumeIn } from './set-state.ts'
 
 /** What the engine does to jobs by itself is done by the same verbs, in the name of the system. */
@@ -48,12 +50,12 @@ export async function resumePaused(engine: Pool, keyRing: KeyRing): Promise<numb
   return resumed
 }
 
-/** Deletes the jobs that ask for it, once their schedules are over and nothing of them is open. */
-export async function deleteOver(engine: Pool, keyRing: KeyRing, shard: number): Promise<number> {
-  const over = await runNamed<[Uuid, Uuid, Uuid, number]>(
+/** Deletes or archives the jobs that ask for it, once their schedules are over and nothing of them is open. */
+export async function putAwayOver(engine: Pool, keyRing: KeyRing, shard: number): Promise<number> {
+  const over = await runNamed<[Uuid, Uuid, Uuid, number, number]>(
     engine,
     'jobs_over',
-    `select s.tenant_id, s.project_id, s.job_id, s.job_version from schedules s
+    `select s.tenant_id, s.project_id, s.job_id, s.job_version, s.when_over from schedules s
      where s.shard_id = $1 and s.next_at is null and s.when_over > 0 and not s.paused
        and not exists (select from due d where d.tenant_id = s.tenant_id and d.job_id = s.job_id offset 0)
        and not exists (select from ready r where r.tenant_id = s.tenant_id and r.job_id = s.job_id offset 0)
@@ -62,15 +64,18 @@ export async function deleteOver(engine: Pool, keyRing: KeyRing, shard: number):
      limit $2`,
     [shard, limit],
   )
-  let deleted = 0
+  let done = 0
   for (const job of over) {
+    const [, , id, expectedVersion, whenOver] = job
+    const putAway = afterLastRuns[whenOver] === 'archive' ? archiveJob : deleteJob
     const isDone = await unlessGone(engine, keyRing, job, async (tx) => {
-      await deleteJob(tx, job[2], { expectedVersion: job[3] })
+      if ((await lockJob(tx, id)).archivedAt !== null) return false
+      await putAway(tx, id, { expectedVersion })
       return true
     })
-    if (isDone) deleted++
+    if (isDone) done++
   }
-  return deleted
+  return done
 }
 
 /** Runs of these jobs have failed: pauses those whose last runs, as many as they say, all did since they were resumed or edited. */

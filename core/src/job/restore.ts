@@ -4,7 +4,7 @@ import { type Ctx, withTx } from '../db/context.ts'
 import { append } from '../event/append.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { requireVersion } from '../kernel/version.ts'
-import { definitionOf, lockJob, toJob } from './internal.ts'
+import { definitionOf, lockOpenJob, toJob } from './internal.ts'
 import type { Job } from './job.ts'
 import { fromStored } from './sealed-target.ts'
 import { readVersion } from './versions.ts'
@@ -12,7 +12,7 @@ import { writeVersion } from './write-version.ts'
 
 /**
  * Makes an earlier version the current one again, as a new version. Its external id is not part of that: a job keeps
- * the one it has. Throws `not-found` for the job or the version, `precondition-failed`.
+ * the one it has. Throws `not-found` for the job or the version, `precondition-failed`, and `invalid-transition` for an archived one.
  */
 export async function restoreJob(
   ctx: Ctx,
@@ -22,7 +22,7 @@ export async function restoreJob(
   requireScope(ctx, 'jobs:write')
   await ctx.keyRing.load(ctx.tenantId)
   return withTx(ctx, async (tx) => {
-    const before = await lockJob(tx, id)
+    const before = await lockOpenJob(tx, id)
     requireVersion('job', before.version, expectedVersion)
     const old = await readVersion(tx, id, version)
     const request = await tx.keyRing.open(tx.tenantId, id, old.sealed)

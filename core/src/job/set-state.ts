@@ -6,8 +6,9 @@ import { jobs, schedules } from '../db/schema.ts'
 import { append } from '../event/append.ts'
 import { validationFailed } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
+import type { RestReason } from '../run/rests.ts'
 import { takeBackPending } from '../run/take-back.ts'
-import { databaseNowMs, type JobRow, lockJob, readJob, toJob } from './internal.ts'
+import { databaseNowMs, type JobRow, lockOpenJob, readJob, toJob } from './internal.ts'
 import type { Job } from './job.ts'
 import { earlier, firstInstant, leaveRest } from './write-schedule.ts'
 
@@ -28,7 +29,7 @@ export async function pauseJob(ctx: Ctx, id: Uuid, reason: string | null, until:
 
 /** The same in a transaction, for whoever has checked the scope. */
 export async function pauseIn(tx: Tx, id: Uuid, { reason, until = null }: Pause): Promise<JobRow> {
-  const before = await lockJob(tx, id)
+  const before = await lockOpenJob(tx, id)
   if (before.state === 'paused') return before
   if (until !== null && until.getTime() <= (await databaseNowMs(tx)))
     throw validationFailed([{ pointer: '/until', detail: 'It has passed.' }])
@@ -58,15 +59,20 @@ export async function resumeJob(ctx: Ctx, id: Uuid): Promise<Job> {
 
 /** The same in a transaction, for whoever has checked the scope. */
 export async function resumeIn(tx: Tx, id: Uuid): Promise<JobRow> {
-  const before = await lockJob(tx, id)
+  const before = await lockOpenJob(tx, id)
   if (before.state === 'active') return before
   await setState(tx, id, { state: 'active', pausedAt: null, pausedBy: null, pauseReason: null, pauseUntil: null })
-  const now = new Date(await databaseNowMs(tx))
-  await leaveRest(tx, id, now, 'paused')
-  await setSchedule(tx, id, { paused: false, nextAt: goesOnAt(before, now) })
+  await goOn(tx, before, 'paused')
   await append(tx, { type: 'job.resumed', subject: id, jobId: id, data: { name: before.open.name } })
   await audit(tx, 'job.resume', { subject: id })
   return readJob(tx, id)
+}
+
+/** Lets a schedule that stood still go on from now; what fell into that is told as skipped, with the reason. */
+export async function goOn(tx: Tx, before: JobRow, reason: RestReason): Promise<void> {
+  const now = new Date(await databaseNowMs(tx))
+  await leaveRest(tx, before.id, now, reason)
+  await setSchedule(tx, before.id, { paused: false, nextAt: goesOnAt(before, now) })
 }
 
 /** Its first instant from now on that is not decided yet; null when it is over. */
@@ -78,12 +84,14 @@ function goesOnAt({ id, spec, nextAt, runsLeft }: JobRow, now: Date): Date | nul
 type StateChange = Parameters<ReturnType<typeof updateOf>['set']>[0]
 const updateOf = (tx: Tx) => tx.db.update(jobs)
 
-const setState = (tx: Tx, id: Uuid, change: StateChange) =>
+export const setState = (tx: Tx, id: Uuid, change: StateChange) =>
   updateOf(tx)
     .set({ ...change, updatedAt: sql`now()` })
     .where(and(eq(jobs.tenantId, tx.tenantId), eq(jobs.id, id)))
 
-const setSchedule = (tx: Tx, id: Uuid, change: { paused: boolean; nextAt: Date | null }) =>
+type ScheduleChange = { paused?: boolean; nextAt?: Date | null; whenOver?: number }
+
+export const setSchedule = (tx: Tx, id: Uuid, change: ScheduleChange) =>
   tx.db
     .update(schedules)
     .set({ ...change, updatedAt: sql`now()` })

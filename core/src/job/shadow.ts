@@ -5,17 +5,19 @@ import { append } from '../event/append.ts'
 import { notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { takeBackPendingOf } from '../run/take-back.ts'
-import { readJob, toJob } from './internal.ts'
+import { archived, readJob, toJob } from './internal.ts'
 import type { Job, JobMode } from './job.ts'
 
 /**
  * Puts a job into shadow, where its schedule is kept in the ledger and starts nothing, or back to life. It holds from
- * the next instant on: runs that are due already go on. Setting the mode it has changes nothing. Throws `not-found`.
+ * the next instant on: runs that are due already go on. Setting the mode it has changes nothing. Throws `not-found`, and
+ * `invalid-transition` for an archived one.
  */
 export async function setJobMode(ctx: Ctx, id: Uuid, mode: JobMode): Promise<Job> {
   requireScope(ctx, 'jobs:write')
   const row = await withTx(ctx, async (tx) => {
     const before = await readJob(tx, id)
+    if (before.archivedAt !== null) throw archived()
     await setModeOf(tx, [before.id], mode)
     return readJob(tx, id)
   })
@@ -29,8 +31,8 @@ export async function setJobMode(ctx: Ctx, id: Uuid, mode: JobMode): Promise<Job
 export async function setModeOf(tx: Tx, ids: readonly Uuid[], mode: JobMode): Promise<number> {
   const shadow = mode === 'shadow'
   const { rows: locked } = await tx.client.query<{ id: Uuid; name: string }>(
-    `select id, name from jobs where tenant_id = $1 and project_id = $2 and id = any($3::uuid[]) and state <> 'archived'
-       and shadow <> $4 order by id for update`,
+    `select id, name from jobs where tenant_id = $1 and project_id = $2 and id = any($3::uuid[]) and state <> 'deleted'
+       and archived_at is null and shadow <> $4 order by id for update`,
     [tx.tenantId, tx.projectId, ids, shadow],
   )
   if (locked.length === 0) return 0
@@ -60,7 +62,7 @@ export async function setModeOf(tx: Tx, ids: readonly Uuid[], mode: JobMode): Pr
 /** Throws `not-found` when a job is not one of the project's. */
 export async function requireJob(tx: Tx, id: Uuid): Promise<void> {
   const { rowCount } = await tx.client.query(
-    "select from jobs where tenant_id = $1 and project_id = $2 and id = $3 and state <> 'archived'",
+    "select from jobs where tenant_id = $1 and project_id = $2 and id = $3 and state <> 'deleted'",
     [tx.tenantId, tx.projectId, id],
   )
   if (rowCount === 0) throw notFound('job')

@@ -13,7 +13,7 @@ import {
   findByExternalId,
   type JobRow,
   lockExternalId,
-  lockJob,
+  lockOpenJob,
   toJob,
 } from './internal.ts'
 import { type Job, type JobChanges, type JobDefinition, jobChangesValue } from './job.ts'
@@ -23,7 +23,7 @@ import { writeVersion } from './write-version.ts'
 /**
  * Changes a job, as a new version; what is left out stays, and nothing is written when nothing differs. What its
  * schedule had written ahead is taken back and written again. Throws `precondition-failed` when it is not at
- * `expectedVersion`, `validation-failed`, `not-found`, and `conflict` when another job has the external id.
+ * `expectedVersion`, `validation-failed`, `not-found`, `invalid-transition` for an archived one, and `conflict` when another job has the external id.
  */
 export async function updateJob(
   ctx: Ctx,
@@ -36,7 +36,7 @@ export async function updateJob(
   return withTx(ctx, async (tx) => {
     const { externalId } = changes
     if (typeof externalId === 'string') await lockExternalId(tx, externalId)
-    const before = await lockJob(tx, id)
+    const before = await lockOpenJob(tx, id)
     requireVersion('job', before.version, expectedVersion)
     const definition = merge(await definitionOf(tx, before), changes)
     if (typeof externalId === 'string') {

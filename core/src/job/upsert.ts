@@ -3,6 +3,7 @@ import { type Ctx, withTx } from '../db/context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { parseValue } from '../kernel/parse.ts'
 import { requireVersion } from '../kernel/version.ts'
+import { unarchiveIn } from './archive.ts'
 import { insertJob } from './create.ts'
 import { findByExternalId, lockExternalId, lockJob, toJob } from './internal.ts'
 import { type Job, jobDefinitionValue, type NewJob } from './job.ts'
@@ -11,7 +12,7 @@ import { applyDefinition } from './update.ts'
 /**
  * Makes the job of that external id be exactly what is given, whether it exists or not: what is left out becomes the
  * default. Any number of callers at once make one job, and a call that changes nothing makes no version. A paused job
- * stays paused. Throws `validation-failed`, and `precondition-failed` when it is not at `expectedVersion`.
+ * stays paused, an archived one is brought back. Throws `validation-failed`, and `precondition-failed` when it is not at `expectedVersion`.
  */
 export async function upsertJob(
   ctx: Ctx,
@@ -30,9 +31,11 @@ export async function upsertJob(
       }
       return { job: await toJob(tx, await insertJob(tx, definition)), outcome: 'created' }
     }
-    const before = await lockJob(tx, id)
-    requireVersion('job', before.version, expectedVersion)
+    const found = await lockJob(tx, id)
+    requireVersion('job', found.version, expectedVersion)
+    const before = await unarchiveIn(tx, found)
     const after = await applyDefinition(tx, before, definition)
-    return { job: await toJob(tx, after ?? before), outcome: after === undefined ? 'unchanged' : 'updated' }
+    const isUnchanged = after === undefined && before === found
+    return { job: await toJob(tx, after ?? before), outcome: isUnchanged ? 'unchanged' : 'updated' }
   })
 }

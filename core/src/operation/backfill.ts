@@ -106,7 +106,7 @@ const makeStatement = `
     join job_versions v on v.tenant_id = j.tenant_id and v.job_id = j.id and v.version = j.version
     join queues q on q.tenant_id = j.tenant_id and q.id = j.queue_id
     left join test_clocks c on c.tenant_id = j.tenant_id and c.project_id = j.project_id
-    where j.tenant_id = $1 and j.id = $2 and j.state <> 'archived'),
+    where j.tenant_id = $1 and j.id = $2 and j.state <> 'deleted'),
   b as (
     insert into backfills (tenant_id, job_id, nominal_at, run_id, operation_id)
     select $1, $2, nominal_at, $3, $5 from j

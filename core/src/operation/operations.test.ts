@@ -86,7 +86,7 @@ describe('an operation', () => {
     const jobs = [await make('a'), await make('b'), await make('c')]
     const operation = await pauseAll()
     await pauseJob(ctx, jobs[1]?.id ?? '', null)
-    await db.owner.query("update jobs set state = 'archived' where id = $1", [jobs[2]?.id])
+    await db.owner.query("update jobs set state = 'deleted' where id = $1", [jobs[2]?.id])
     expect(await finish(operation)).toMatchObject({ done: 1, unchanged: 1, failed: 1 })
     const page = await listOperationItems(ctx, operation.id, { limit: 2 })
     expect(page.items).toMatchObject([

@@ -40,7 +40,7 @@ export async function recordPing(
       `with old as (delete from pings where tenant_id = $1 and job_id = $2 and at < clock_timestamp() - $7 * interval '1 day')
        insert into pings (tenant_id, job_id, at, id, kind, exit_code, body)
        select $1, $2, date_trunc('milliseconds', clock_timestamp()), $3, $4, $5, $6
-       where exists (select from jobs where tenant_id = $1 and id = $2 and state <> 'archived')`,
+       where exists (select from jobs where tenant_id = $1 and id = $2 and state <> 'deleted')`,
       [tenantId, jobId, id, kind, exitCode, sealed, keptDays],
     )
     await append(tx, { type: 'job.pinged', subject: jobId, jobId, data: { kind, exitCode } })

@@ -3,7 +3,7 @@ import { requireScope } from '../access/scope.ts'
 import { runNamed } from '../db/client.ts'
 import { type Ctx, type Tx, withTx } from '../db/context.ts'
 import { append } from '../event/append.ts'
-import { databaseNowMs, type JobRow, lockJob } from '../job/internal.ts'
+import { databaseNowMs, type JobRow, lockOpenJob } from '../job/internal.ts'
 import { AppError, notFound, validationFailed } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { proseValue } from '../kernel/text.ts'
@@ -50,7 +50,7 @@ export async function editOccurrence(
 ): Promise<Occurrence> {
   requireScope(ctx, 'jobs:write')
   return withTx(ctx, async (tx) => {
-    const job = await lockJob(tx, jobId)
+    const job = await lockOpenJob(tx, jobId)
     const nowMs = await databaseNowMs(tx)
     const before = await readStanding(tx, job, { nominalAt, nowMs })
     const after = merge(before, edit)

@@ -1,5 +1,5 @@
 /** Why instants of a rest do not run. */
-export type RestReason = 'paused' | 'removed'
+export type RestReason = 'paused' | 'archived' | 'removed'
 
 /** The columns of a rest, as `restOf` gives them. */
 export const restColumns = `tenant_id, job_id, until_at, project_id, queue_id, pool, shard_id, job_version, spec, overlap, catch_up,

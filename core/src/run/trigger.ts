@@ -1,6 +1,7 @@
 import { requireScope } from '../access/scope.ts'
 import { runNamed } from '../db/client.ts'
 import { type Ctx, type Tx, withRead } from '../db/context.ts'
+import { archived } from '../job/internal.ts'
 import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { type IntakeRow, toIntakeRow } from './accept.ts'
@@ -16,16 +17,17 @@ export interface StartOptions {
   fingerprint?: Buffer | undefined
 }
 
-type JobRow = [string, number, string, Buffer, number]
+type JobRow = [string, number, string, Buffer, number, boolean]
 
 /**
  * Prepares a run of a job by hand, beside its schedule: for `acceptRuns`, or for `acceptMinding` with an overlap rule. A paused job may be run. Throws
- * `not-found`.
+ * `not-found`, and `invalid-transition` for an archived one.
  */
 export async function prepareJobRun(ctx: Ctx, jobId: Uuid, options: StartOptions): Promise<IntakeRow> {
   requireScope(ctx, 'runs:write')
-  const [queue, version, state, target, priority] = await withRead(ctx, (tx) => readJob(tx, jobId))
-  if (state === 'archived') throw notFound('job')
+  const [queue, version, state, target, priority, isArchived] = await withRead(ctx, (tx) => readJob(tx, jobId))
+  if (state === 'deleted') throw notFound('job')
+  if (isArchived) throw archived()
   const request = decodeRequest(await ctx.keyRing.open(ctx.tenantId, jobId, target))
   const row = await toIntakeRow(ctx, {
     ...options,
@@ -44,7 +46,7 @@ async function readJob(tx: Tx, jobId: Uuid): Promise<JobRow> {
   const rows = await runNamed<JobRow>(
     tx.client,
     'job_to_run',
-    `select q.name, j.version, j.state, v.target, coalesce((v.definition->>'priority')::int, 3)
+    `select q.name, j.version, j.state, v.target, coalesce((v.definition->>'priority')::int, 3), j.archived_at is not null
      from jobs j join job_versions v on v.tenant_id = j.tenant_id and v.job_id = j.id and v.version = j.version
      join queues q on q.tenant_id = j.tenant_id and q.id = j.queue_id
      where j.tenant_id = $1 and j.project_id = $2 and j.id = $3`,

@@ -150,7 +150,7 @@ export type BulkChanges = {
     /**
      * What becomes of the job when its schedule is over and its last run has ended.
      */
-    afterLastRun?: 'keep' | 'delete';
+    afterLastRun?: 'keep' | 'delete' | 'archive';
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
@@ -519,7 +519,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -775,7 +775,7 @@ export type Job = {
      * Raised by every change of the definition, each of which is kept.
      */
     version: number;
-    state: 'active' | 'paused';
+    state: 'active' | 'paused' | 'archived';
     mode: JobMode;
     pausedAt: string | null;
     pausedBy: string | null;
@@ -784,6 +784,10 @@ export type Job = {
      * When it is resumed by itself.
      */
     pauseUntil: string | null;
+    /**
+     * When it was put away: it starts nothing, and lists leave it out.
+     */
+    archivedAt: string | null;
     /**
      * The next instant that is not in the ledger yet.
      */
@@ -828,7 +832,7 @@ export type Job = {
     /**
      * What becomes of the job when its schedule is over and its last run has ended.
      */
-    afterLastRun: 'keep' | 'delete';
+    afterLastRun: 'keep' | 'delete' | 'archive';
     retry: RetryPolicy;
     /**
      * 1 is served first, 5 last.
@@ -884,7 +888,7 @@ export type JobChanges = {
     /**
      * What becomes of the job when its schedule is over and its last run has ended.
      */
-    afterLastRun?: 'keep' | 'delete';
+    afterLastRun?: 'keep' | 'delete' | 'archive';
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
@@ -897,7 +901,10 @@ export type JobChanges = {
  */
 export type JobFilter = {
     ids?: Array<string>;
-    state?: 'active' | 'paused';
+    /**
+     * Left out: active and paused ones.
+     */
+    state?: 'active' | 'paused' | 'archived';
     /**
      * Part of the name in any case, or the start of the external id.
      */
@@ -978,7 +985,7 @@ export type JobSummary = {
      * Raised by every change of the definition, each of which is kept.
      */
     version: number;
-    state: 'active' | 'paused';
+    state: 'active' | 'paused' | 'archived';
     mode: JobMode;
     pausedAt: string | null;
     pausedBy: string | null;
@@ -987,6 +994,10 @@ export type JobSummary = {
      * When it is resumed by itself.
      */
     pauseUntil: string | null;
+    /**
+     * When it was put away: it starts nothing, and lists leave it out.
+     */
+    archivedAt: string | null;
     /**
      * The next instant that is not in the ledger yet.
      */
@@ -1031,7 +1042,7 @@ export type JobSummary = {
     /**
      * What becomes of the job when its schedule is over and its last run has ended.
      */
-    afterLastRun: 'keep' | 'delete';
+    afterLastRun: 'keep' | 'delete' | 'archive';
     retry: RetryPolicy;
     /**
      * 1 is served first, 5 last.
@@ -1082,7 +1093,7 @@ export type JobUpsert = {
     /**
      * What becomes of the job when its schedule is over and its last run has ended.
      */
-    afterLastRun?: 'keep' | 'delete';
+    afterLastRun?: 'keep' | 'delete' | 'archive';
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
@@ -1152,7 +1163,7 @@ export type JobVersionDefinition = {
     /**
      * What becomes of the job when its schedule is over and its last run has ended.
      */
-    afterLastRun: 'keep' | 'delete';
+    afterLastRun: 'keep' | 'delete' | 'archive';
     retry: RetryPolicy;
     /**
      * 1 is served first, 5 last.
@@ -1431,7 +1442,7 @@ export type NewJob = {
     /**
      * What becomes of the job when its schedule is over and its last run has ended.
      */
-    afterLastRun?: 'keep' | 'delete';
+    afterLastRun?: 'keep' | 'delete' | 'archive';
     retry?: RetryPolicyInput;
     /**
      * 1 is served first, 5 last.
@@ -2468,7 +2479,10 @@ export type ListJobsData = {
          * `nextCursor` of the page before.
          */
         cursor?: string;
-        state?: 'active' | 'paused';
+        /**
+         * Left out: active and paused ones.
+         */
+        state?: 'active' | 'paused' | 'archived';
         /**
          * Part of the name, or the start of the external id.
          */
@@ -2995,6 +3009,10 @@ export type PauseJobErrors = {
      */
     404: Problem;
     /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
      * Too large (`payload-too-large`).
      */
     413: Problem;
@@ -3064,6 +3082,10 @@ export type ResumeJobErrors = {
      */
     404: Problem;
     /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
      * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
      */
     429: Problem;
@@ -3087,6 +3109,128 @@ export type ResumeJobResponses = {
 };
 
 export type ResumeJobResponse = ResumeJobResponses[keyof ResumeJobResponses];
+
+export type ArchiveJobData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have seen: refused with 412 when it has changed since.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        jobId: string;
+    };
+    query?: never;
+    url: '/v1/jobs/{jobId}/archive';
+};
+
+export type ArchiveJobErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Changed by somebody else (`precondition-failed`).
+     */
+    412: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ArchiveJobError = ArchiveJobErrors[keyof ArchiveJobErrors];
+
+export type ArchiveJobResponses = {
+    /**
+     * The job.
+     */
+    200: Job;
+};
+
+export type ArchiveJobResponse = ArchiveJobResponses[keyof ArchiveJobResponses];
+
+export type UnarchiveJobData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        jobId: string;
+    };
+    query?: never;
+    url: '/v1/jobs/{jobId}/unarchive';
+};
+
+export type UnarchiveJobErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type UnarchiveJobError = UnarchiveJobErrors[keyof UnarchiveJobErrors];
+
+export type UnarchiveJobResponses = {
+    /**
+     * The job.
+     */
+    200: Job;
+};
+
+export type UnarchiveJobResponse = UnarchiveJobResponses[keyof UnarchiveJobResponses];
 
 export type RunJobData = {
     body?: RunJob;
@@ -3336,6 +3480,10 @@ export type RestoreJobVersionErrors = {
      * Not found (`not-found`).
      */
     404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
     /**
      * Changed by somebody else (`precondition-failed`).
      */
@@ -6771,6 +6919,10 @@ export type SetJobModeErrors = {
      * Not found (`not-found`).
      */
     404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
     /**
      * Too large (`payload-too-large`).
      */
