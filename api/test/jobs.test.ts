@@ -273,3 +273,23 @@ test('an archived job is in no list that does not ask for it, can not be changed
   const back = await client.post<Job>(`${path}/unarchive`)
   expect([back.status, back.body]).toMatchObject([200, { state: 'active', archivedAt: null, nextAt: body.nextAt }])
 })
+
+test('the ledger is counted by the days of a zone', async () => {
+  const { client } = await api.tenant()
+  const { id } = (await client.post<{ id: string }>('/v1/jobs', { name: 'counted', target, schedule })).body
+  const nominalAt = (await client.get<Job>(`/v1/jobs/${id}`)).body.nextAt ?? ''
+  const path = `/v1/jobs/${id}/occurrences`
+  await client.send('PATCH', `${path}/${nominalAt}`, { skip: true })
+  const tokyo = await client.get(`${path}/counts?timezone=Asia/Tokyo`)
+  // 06:25 in London is the afternoon of the same day in Tokyo, which began at 15:00 UTC of the day before.
+  const day = new Date(Date.parse(nominalAt) - 86_400_000).toISOString().slice(0, 10)
+  expect(tokyo.body).toEqual({
+    counts: [{ from: `${day}T15:00:00.000Z`, pending: 0, run: 0, failed: 0, skipped: 1, missed: 0 }],
+    stretches: [],
+  })
+  const listed = await client.get<Page<{ runStatus: string | null }>>(path)
+  expect(listed.body.data.map(({ runStatus }) => runStatus)).toEqual([null])
+  const tooLong = await client.get<Problem>(`${path}/counts?by=minute`)
+  expect([tooLong.status, tooLong.body.errors?.[0]?.pointer]).toEqual([422, '/from'])
+  expect((await client.get(`${path}/counts?timezone=Mars/Base`)).status).toBe(422)
+})

@@ -62,6 +62,17 @@ export const jobs = (to: Connection) => ({
   /** The ledger of its schedule. */
   occurrences: (jobId: string, query?: Query<wire.ListOccurrencesData>, options?: CallOptions) =>
     listing(query, (query) => api.listOccurrences({ ...call(to, options), path: { jobId }, query })),
+  /** The same, counted by minutes, hours or days. */
+  occurrenceCounts: (jobId: string, query?: Query<wire.CountOccurrencesData>, options?: CallOptions) =>
+    value(api.countOccurrences({ ...call(to, options), path: { jobId }, ...(query === undefined ? {} : { query }) })),
+  /** Skips one occurrence that is still to come, moves it, or writes a note beside it. */
+  editOccurrence: (
+    jobId: string,
+    nominalAt: string,
+    body: WithDates<wire.EditOccurrence, 'moveTo'>,
+    options?: CallOptions,
+  ) =>
+    value(api.editOccurrence({ ...call(to, options), path: { jobId, nominalAt }, body: body as wire.EditOccurrence })),
 })
 
 const endedFirstMs = 100

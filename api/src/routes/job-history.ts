@@ -2,6 +2,8 @@ import { restoreJob } from '@meridian/core/job/restore'
 import { getJobVersion, listJobVersions } from '@meridian/core/job/versions'
 import { notFound } from '@meridian/core/kernel/errors'
 import { editOccurrence, occurrenceNoteValue } from '@meridian/core/run/edit-occurrence'
+import { timezoneValue } from '@meridian/core/schedule/schedule-shape'
+import { countedBy, countOccurrences } from '@meridian/core/run/occurrence-counts'
 import { listOccurrences } from '@meridian/core/run/occurrences'
 import { z } from 'zod'
 import { expectedVersion } from '../http/etag.ts'
@@ -13,6 +15,10 @@ import {
   jobVersionToWire,
   jobVersionWire,
   jobWire,
+  listedOccurrenceToWire,
+  listedOccurrenceWire,
+  occurrenceCountsToWire,
+  occurrenceCountsWire,
   occurrenceToWire,
   occurrenceWire,
 } from '../wire/job.ts'
@@ -104,11 +110,36 @@ const occurrences = operation({
     from: instantInput.optional().meta({ description: 'At this instant or later.' }),
     to: instantInput.optional().meta({ description: 'Before this instant.' }),
   }),
-  answer: { status: 200, description: 'A page of occurrences.', schema: pageOf(occurrenceWire) },
+  answer: { status: 200, description: 'A page of occurrences.', schema: pageOf(listedOccurrenceWire) },
   async handle({ ctx, params, query }) {
     const nowMs = ctx.clock.nowMs()
     const range = { from: query.from ?? new Date(nowMs - weekMs), to: query.to ?? new Date(nowMs + weekMs) }
-    return toPage(await listOccurrences(ctx, params.jobId, range, toPageRequest(query)), occurrenceToWire)
+    return toPage(await listOccurrences(ctx, params.jobId, range, toPageRequest(query)), listedOccurrenceToWire)
+  },
+})
+
+const counts = operation({
+  id: 'countOccurrences',
+  method: 'get',
+  path: '/v1/jobs/{jobId}/occurrences/counts',
+  tag: 'Jobs',
+  summary: "Count the ledger of a job's schedule",
+  description:
+    'By the minutes of a day, the hours of 35 days, or the days of 400, as the clocks of a zone have them. Of the last week and the days ahead, unless `from` and `to` say otherwise.',
+  access: needs('jobs:read'),
+  params: jobParams,
+  query: z.strictObject({
+    from: instantInput.optional().meta({ description: 'At this instant or later.' }),
+    to: instantInput.optional().meta({ description: 'Before this instant.' }),
+    by: z.enum(Object.keys(countedBy) as (keyof typeof countedBy)[]).default('day'),
+    timezone: timezoneValue.default('UTC'),
+  }),
+  answer: { status: 200, description: 'The counts.', schema: occurrenceCountsWire },
+  async handle({ ctx, params, query }) {
+    const nowMs = ctx.clock.nowMs()
+    const { by, timezone } = query
+    const range = { from: query.from ?? new Date(nowMs - weekMs), to: query.to ?? new Date(nowMs + weekMs) }
+    return occurrenceCountsToWire(await countOccurrences(ctx, params.jobId, { ...range, by, timezone }))
   },
 })
 
@@ -140,4 +171,4 @@ const edit = operation({
   },
 })
 
-export const jobHistoryOperations = [versions, version, restore, occurrences, edit]
+export const jobHistoryOperations = [versions, version, restore, occurrences, counts, edit]

@@ -8,7 +8,8 @@ import {
   jobStates,
 } from '@meridian/core/job/job'
 import { toWireId } from '@meridian/core/kernel/ids'
-import type { Occurrence } from '@meridian/core/run/occurrences'
+import type { CountedOccurrences } from '@meridian/core/run/occurrence-counts'
+import type { ListedOccurrence, Occurrence } from '@meridian/core/run/occurrences'
 import { occurrenceOutcomes } from '@meridian/core/run/occurrences'
 import type { RecentRun } from '@meridian/core/run/stats'
 import { z } from 'zod'
@@ -187,6 +188,61 @@ export const occurrenceWire = z
     decidedAt: instant.nullable(),
   })
   .meta({ id: 'Occurrence' })
+
+export const listedOccurrenceWire = occurrenceWire
+  .extend({
+    runStatus: runStatus.nullable().meta({
+      description: 'How its run stands; null without one, when that is not kept any more, and without `runs:read`.',
+    }),
+  })
+  .meta({ id: 'ListedOccurrence' })
+
+export const listedOccurrenceToWire = (occurrence: ListedOccurrence): z.output<typeof listedOccurrenceWire> => ({
+  ...occurrenceToWire(occurrence),
+  runStatus: occurrence.runStatus,
+})
+
+export const occurrenceCountsWire = z
+  .strictObject({
+    counts: z
+      .array(
+        z.strictObject({
+          from: instant.meta({ description: 'When the minute, hour or day begins.' }),
+          pending: z.int(),
+          run: z.int().meta({ description: 'With those that failed.' }),
+          failed: z.int().meta({ description: 'Whose run failed, or expired before it began.' }),
+          skipped: z.int(),
+          missed: z.int(),
+        }),
+      )
+      .meta({ description: 'Without those in which nothing was.' }),
+    stretches: z
+      .array(
+        z.strictObject({
+          nominalAt: instant,
+          untilAt: instant,
+          count: z.int(),
+          outcome: z.enum(occurrenceOutcomes),
+          reason: z.string().nullable(),
+        }),
+      )
+      .meta({
+        description: 'Entries that stand for several instants in a row; they are in no count. The first 1,000.',
+      }),
+  })
+  .meta({ id: 'OccurrenceCounts' })
+
+export const occurrenceCountsToWire = ({
+  counts,
+  stretches,
+}: CountedOccurrences): z.output<typeof occurrenceCountsWire> => ({
+  counts: counts.map(({ from, ...counted }) => ({ from: toInstant(from), ...counted })),
+  stretches: stretches.map(({ nominalAt, untilAt, ...stretch }) => ({
+    nominalAt: toInstant(nominalAt),
+    untilAt: toInstant(untilAt),
+    ...stretch,
+  })),
+})
 
 export const occurrenceToWire = (occurrence: Occurrence): z.output<typeof occurrenceWire> => ({
   nominalAt: toInstant(occurrence.nominalAt),

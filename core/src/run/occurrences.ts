@@ -4,6 +4,8 @@ import { type Ctx, type Tx, withRead } from '../db/context.ts'
 import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { PageRequest } from '../kernel/page.ts'
+import type { RunStatus } from './run.ts'
+import { selectRunsById } from './select.ts'
 
 export const occurrenceOutcomes = ['pending', 'run', 'skipped', 'missed'] as const
 
@@ -50,6 +52,9 @@ type OccurrenceRow = [
   editedBy: string | null,
 ]
 
+/** An occurrence with how its run stands; null without one, when that is not kept any more, and without `runs:read`. */
+export type ListedOccurrence = Occurrence & { runStatus: RunStatus | null }
+
 /**
  * The ledger of a job between two instants (from inclusive, to exclusive), oldest first. The cursor is the last
  * instant of the page before. Throws `not-found`.
@@ -59,16 +64,10 @@ export const listOccurrences = (
   jobId: Uuid,
   range: { from: Date; to: Date },
   page: PageRequest,
-): Promise<{ items: Occurrence[]; nextCursor: string | null }> => {
+): Promise<{ items: ListedOccurrence[]; nextCursor: string | null }> => {
   requireScope(ctx, 'jobs:read')
   return withRead(ctx, async (tx) => {
-    const job = await runNamed(
-      tx.client,
-      'occurrences_job',
-      'select 1 from jobs where tenant_id = $1 and project_id = $2 and id = $3',
-      [tx.tenantId, tx.projectId, jobId],
-    )
-    if (job.length === 0) throw notFound('job')
+    await requireLedger(tx, jobId)
     const rows = await runNamed<OccurrenceRow>(
       tx.client,
       'list_occurrences',
@@ -83,12 +82,26 @@ export const listOccurrences = (
     )
     const items = rows.slice(0, page.limit).map((row) => toOccurrence(jobId, row))
     const last = items.at(-1)
+    const ids = ctx.scopes.has('runs:read') ? items.flatMap(({ runId }) => runId ?? []) : []
+    const runs = await selectRunsById(tx.client, tx.tenantId, tx.projectId, ids)
+    const statusOf = (id: Uuid | null): RunStatus | null => (id === null ? null : (runs.get(id)?.status ?? null))
     return {
-      items,
+      items: items.map((item) => ({ ...item, runStatus: statusOf(item.runId) })),
       nextCursor:
         rows.length > page.limit && last ? Buffer.from(String(last.nominalAt.getTime())).toString('base64url') : null,
     }
   })
+}
+
+/** Throws `not-found` when the project has no such job. */
+export async function requireLedger(tx: Tx, jobId: Uuid): Promise<void> {
+  const job = await runNamed(
+    tx.client,
+    'occurrences_job',
+    'select 1 from jobs where tenant_id = $1 and project_id = $2 and id = $3',
+    [tx.tenantId, tx.projectId, jobId],
+  )
+  if (job.length === 0) throw notFound('job')
 }
 
 /** One row of the ledger. Throws `not-found`. */

@@ -9,7 +9,7 @@ import { foldRules, gapRules, nativeZones } from './zone.ts'
 const zoneDetail = `Not a time zone of the IANA database (${nativeZones.version}): use a name such as Europe/London`
 const timeDetail = 'Not an ISO 8601 date and time such as 2026-07-01T09:00:00Z'
 
-const timezone = z
+export const timezoneValue = z
   .string()
   .refine((id) => nativeZones.find(id) !== undefined, zoneDetail)
   .describe('IANA time zone name')
@@ -43,7 +43,7 @@ const bounds = {
 export const cronFields = z.strictObject({
   type: z.literal('cron'),
   cron: cronText.describe('Five fields, or six with seconds in front, or a nickname such as @daily'),
-  timezone,
+  timezone: timezoneValue,
   dialect: z.enum(cronDialects).optional().describe('How the expression is read (default: vixie)'),
   gap,
   fold,
@@ -56,7 +56,7 @@ export const everyFields = z.strictObject({
     'ISO 8601 duration: of exact time, such as PT15M, or of calendar units that keep the wall clock, such as P1D',
   ),
   anchor: isoTime.optional().describe('Counted from here (default: `startAt`, or when the job was created)'),
-  timezone: timezone.optional(),
+  timezone: timezoneValue.optional(),
   gap,
   fold,
   ...bounds,
@@ -71,7 +71,7 @@ export const rruleFields = z.strictObject({
   rrule: z
     .union([ruleText, z.array(ruleText).min(1, rruleDetail).max(rulesMax, rruleDetail)], { error: rruleDetail })
     .describe('RRULE of RFC 5545, several of them, or a block of iCalendar lines (DTSTART, RRULE, RDATE, EXDATE)'),
-  timezone,
+  timezone: timezoneValue,
   dtstart: setTime
     .optional()
     .describe('Where intervals count from, and the time of day (default: `startAt`, or when the job was created)'),
@@ -85,7 +85,7 @@ export const rruleFields = z.strictObject({
 export const atFields = z.strictObject({
   type: z.literal('at'),
   at: isoTime.describe('ISO 8601 instant, or a wall-clock time together with a time zone'),
-  timezone: timezone.optional(),
+  timezone: timezoneValue.optional(),
 })
 
 export type CronSchedule = z.infer<typeof cronFields>

@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
-import type { AbortOperationData, AbortOperationErrors, AbortOperationResponses, AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, AdvanceTestClockData, AdvanceTestClockErrors, AdvanceTestClockResponses, ArchiveJobData, ArchiveJobErrors, ArchiveJobResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateOperationData, CreateOperationErrors, CreateOperationResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, CreateTestClockData, CreateTestClockErrors, CreateTestClockResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteTestClockData, DeleteTestClockErrors, DeleteTestClockResponses, EditOccurrenceData, EditOccurrenceErrors, EditOccurrenceResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetCertificateData, GetCertificateErrors, GetCertificateResponses, GetForecastData, GetForecastErrors, GetForecastResponses, GetForecastStartsData, GetForecastStartsErrors, GetForecastStartsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportReportData, GetImportReportErrors, GetImportReportResponses, GetImportResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetOperationData, GetOperationErrors, GetOperationResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSigningKeysData, GetSigningKeysErrors, GetSigningKeysResponses, GetSystemData, GetSystemErrors, GetSystemResponses, GetTestClockData, GetTestClockErrors, GetTestClockResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListCollisionsData, ListCollisionsErrors, ListCollisionsResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListOperationItemsData, ListOperationItemsErrors, ListOperationItemsResponses, ListOperationsData, ListOperationsErrors, ListOperationsResponses, ListPingsData, ListPingsErrors, ListPingsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTestClocksData, ListTestClocksErrors, ListTestClocksResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenImportPingUrlsData, OpenImportPingUrlsErrors, OpenImportPingUrlsResponses, OpenPingUrlData, OpenPingUrlErrors, OpenPingUrlResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseOperationData, PauseOperationErrors, PauseOperationResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PostPingData, PostPingErrors, PostPingResponses, PostPingSignalData, PostPingSignalErrors, PostPingSignalResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeOperationData, ResumeOperationErrors, ResumeOperationResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, SendPingData, SendPingErrors, SendPingResponses, SendPingSignalData, SendPingSignalErrors, SendPingSignalResponses, SetJobModeData, SetJobModeErrors, SetJobModeResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, SwitchImportData, SwitchImportErrors, SwitchImportResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UnarchiveJobData, UnarchiveJobErrors, UnarchiveJobResponses, UndoOperationData, UndoOperationErrors, UndoOperationResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
+import type { AbortOperationData, AbortOperationErrors, AbortOperationResponses, AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, AdvanceTestClockData, AdvanceTestClockErrors, AdvanceTestClockResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CountOccurrencesData, CountOccurrencesErrors, CountOccurrencesResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateOperationData, CreateOperationErrors, CreateOperationResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, CreateTestClockData, CreateTestClockErrors, CreateTestClockResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteTestClockData, DeleteTestClockErrors, DeleteTestClockResponses, EditOccurrenceData, EditOccurrenceErrors, EditOccurrenceResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetCertificateData, GetCertificateErrors, GetCertificateResponses, GetForecastData, GetForecastErrors, GetForecastResponses, GetForecastStartsData, GetForecastStartsErrors, GetForecastStartsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportReportData, GetImportReportErrors, GetImportReportResponses, GetImportResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetOperationData, GetOperationErrors, GetOperationResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSigningKeysData, GetSigningKeysErrors, GetSigningKeysResponses, GetSystemData, GetSystemErrors, GetSystemResponses, GetTestClockData, GetTestClockErrors, GetTestClockResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListCollisionsData, ListCollisionsErrors, ListCollisionsResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListOperationItemsData, ListOperationItemsErrors, ListOperationItemsResponses, ListOperationsData, ListOperationsErrors, ListOperationsResponses, ListPingsData, ListPingsErrors, ListPingsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTestClocksData, ListTestClocksErrors, ListTestClocksResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenImportPingUrlsData, OpenImportPingUrlsErrors, OpenImportPingUrlsResponses, OpenPingUrlData, OpenPingUrlErrors, OpenPingUrlResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseOperationData, PauseOperationErrors, PauseOperationResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PostPingData, PostPingErrors, PostPingResponses, PostPingSignalData, PostPingSignalErrors, PostPingSignalResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeOperationData, ResumeOperationErrors, ResumeOperationResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, SendPingData, SendPingErrors, SendPingResponses, SendPingSignalData, SendPingSignalErrors, SendPingSignalResponses, SetJobModeData, SetJobModeErrors, SetJobModeResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, SwitchImportData, SwitchImportErrors, SwitchImportResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UndoOperationData, UndoOperationErrors, UndoOperationResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -79,7 +79,7 @@ export const getJobByExternalId = <ThrowOnError extends boolean = false>(options
 /**
  * Create a job, or make it be exactly this
  *
- * 201 when it was created, 200 when it was there. A call that changes nothing makes no version. An archived job is brought back.
+ * 201 when it was created, 200 when it was there. A call that changes nothing makes no version.
  */
 export const upsertJob = <ThrowOnError extends boolean = false>(options: Options<UpsertJobData, ThrowOnError>): RequestResult<UpsertJobResponses, UpsertJobErrors, ThrowOnError> => (options.client ?? client).put<UpsertJobResponses, UpsertJobErrors, ThrowOnError>({
     security: [{
@@ -199,44 +199,6 @@ export const resumeJob = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * Put a job away
- *
- * Its schedule stands still and lists leave it out, until it is brought back. Its history and its external id stay; runs that are on their way go on.
- */
-export const archiveJob = <ThrowOnError extends boolean = false>(options: Options<ArchiveJobData, ThrowOnError>): RequestResult<ArchiveJobResponses, ArchiveJobErrors, ThrowOnError> => (options.client ?? client).post<ArchiveJobResponses, ArchiveJobErrors, ThrowOnError>({
-    security: [{
-            key: 'apiKey',
-            scheme: 'bearer',
-            type: 'http'
-        }, {
-            key: 'session',
-            scheme: 'bearer',
-            type: 'http'
-        }],
-    url: '/v1/jobs/{jobId}/archive',
-    ...options
-});
-
-/**
- * Bring an archived job back
- *
- * Active or paused, as it was. Its schedule goes on from now: what fell into the time between is skipped.
- */
-export const unarchiveJob = <ThrowOnError extends boolean = false>(options: Options<UnarchiveJobData, ThrowOnError>): RequestResult<UnarchiveJobResponses, UnarchiveJobErrors, ThrowOnError> => (options.client ?? client).post<UnarchiveJobResponses, UnarchiveJobErrors, ThrowOnError>({
-    security: [{
-            key: 'apiKey',
-            scheme: 'bearer',
-            type: 'http'
-        }, {
-            key: 'session',
-            scheme: 'bearer',
-            type: 'http'
-        }],
-    url: '/v1/jobs/{jobId}/unarchive',
-    ...options
-});
-
-/**
  * Run a job now, or at an instant
  *
  * Beside its schedule; a paused job may be run. The overlap rule of the job is not asked: `overlap` says what happens to this run, `allow` when it is absent.
@@ -328,6 +290,25 @@ export const listOccurrences = <ThrowOnError extends boolean = false>(options: O
             type: 'http'
         }],
     url: '/v1/jobs/{jobId}/occurrences',
+    ...options
+});
+
+/**
+ * Count the ledger of a job's schedule
+ *
+ * By the minutes of a day, the hours of 35 days, or the days of 400, as the clocks of a zone have them. Of the last week and the days ahead, unless `from` and `to` say otherwise.
+ */
+export const countOccurrences = <ThrowOnError extends boolean = false>(options: Options<CountOccurrencesData, ThrowOnError>): RequestResult<CountOccurrencesResponses, CountOccurrencesErrors, ThrowOnError> => (options.client ?? client).get<CountOccurrencesResponses, CountOccurrencesErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/jobs/{jobId}/occurrences/counts',
     ...options
 });
 

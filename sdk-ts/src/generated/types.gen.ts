@@ -1189,6 +1189,48 @@ export type JobVersionSummary = {
     definition: JobVersionDefinition;
 };
 
+export type ListedOccurrence = {
+    nominalAt: string;
+    /**
+     * When it runs: calendars, jitter, a window, a blackout or a person may have moved it.
+     */
+    effectiveAt: string;
+    /**
+     * The last of several instants that came to the same and share an entry; else `nominalAt`.
+     */
+    untilAt: string;
+    /**
+     * How many instants share the entry.
+     */
+    count: number;
+    outcome: 'pending' | 'run' | 'skipped' | 'missed';
+    /**
+     * Why it was skipped or missed, as a machine code.
+     */
+    reason: string | null;
+    runId: string | null;
+    isCaughtUp: boolean;
+    /**
+     * A person moved it.
+     */
+    isMoved: boolean;
+    note: string | null;
+    /**
+     * Who moved it, skipped it or wrote the note.
+     */
+    editedBy: string | null;
+    jobVersion: number;
+    /**
+     * Version of the time zone data it was computed with.
+     */
+    tzVersion: string;
+    decidedAt: string | null;
+    /**
+     * How its run stands; null without one, when that is not kept any more, and without `runs:read`.
+     */
+    runStatus: RunStatus | null;
+};
+
 export type LogLine = {
     at: string;
     attempt: number;
@@ -1554,6 +1596,39 @@ export type Occurrence = {
      */
     tzVersion: string;
     decidedAt: string | null;
+};
+
+export type OccurrenceCounts = {
+    /**
+     * Without those in which nothing was.
+     */
+    counts: Array<{
+        /**
+         * When the minute, hour or day begins.
+         */
+        from: string;
+        pending: number;
+        /**
+         * With those that failed.
+         */
+        run: number;
+        /**
+         * Whose run failed, or expired before it began.
+         */
+        failed: number;
+        skipped: number;
+        missed: number;
+    }>;
+    /**
+     * Entries that stand for several instants in a row; they are in no count. The first 1,000.
+     */
+    stretches: Array<{
+        nominalAt: string;
+        untilAt: string;
+        count: number;
+        outcome: 'pending' | 'run' | 'skipped' | 'missed';
+        reason: string | null;
+    }>;
 };
 
 export type OpenPingUrl = {
@@ -3587,7 +3662,7 @@ export type ListOccurrencesResponses = {
      * A page of occurrences.
      */
     200: {
-        data: Array<Occurrence>;
+        data: Array<ListedOccurrence>;
         /**
          * Ask with this for the next page; null on the last one.
          */
@@ -3596,6 +3671,81 @@ export type ListOccurrencesResponses = {
 };
 
 export type ListOccurrencesResponse = ListOccurrencesResponses[keyof ListOccurrencesResponses];
+
+export type CountOccurrencesData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        jobId: string;
+    };
+    query?: {
+        /**
+         * At this instant or later.
+         */
+        from?: string;
+        /**
+         * Before this instant.
+         */
+        to?: string;
+        by?: 'minute' | 'hour' | 'day';
+        /**
+         * IANA time zone name
+         */
+        timezone?: string;
+    };
+    url: '/v1/jobs/{jobId}/occurrences/counts';
+};
+
+export type CountOccurrencesErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type CountOccurrencesError = CountOccurrencesErrors[keyof CountOccurrencesErrors];
+
+export type CountOccurrencesResponses = {
+    /**
+     * The counts.
+     */
+    200: OccurrenceCounts;
+};
+
+export type CountOccurrencesResponse = CountOccurrencesResponses[keyof CountOccurrencesResponses];
 
 export type EditOccurrenceData = {
     body: EditOccurrence;
