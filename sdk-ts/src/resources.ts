@@ -65,6 +65,13 @@ export const jobs = (to: Connection) => ({
   /** The same, counted by minutes, hours or days. */
   occurrenceCounts: (jobId: string, query?: Query<wire.CountOccurrencesData>, options?: CallOptions) =>
     value(api.countOccurrences({ ...call(to, options), path: { jobId }, ...(query === undefined ? {} : { query }) })),
+  /** The instants to come of its schedule. */
+  upcoming: async (jobId: string, query?: Query<wire.ListJobUpcomingData>, options?: CallOptions) =>
+    (
+      await value(
+        api.listJobUpcoming({ ...call(to, options), path: { jobId }, ...(query === undefined ? {} : { query }) }),
+      )
+    ).data,
   /** Skips one occurrence that is still to come, moves it, or writes a note beside it. */
   editOccurrence: (
     jobId: string,

@@ -2,13 +2,16 @@ import { restoreJob } from '@meridian/core/job/restore'
 import { getJobVersion, listJobVersions } from '@meridian/core/job/versions'
 import { notFound } from '@meridian/core/kernel/errors'
 import { editOccurrence, occurrenceNoteValue } from '@meridian/core/run/edit-occurrence'
-import { timezoneValue } from '@meridian/core/schedule/schedule-shape'
+import { jobUpcoming } from '@meridian/core/run/job-upcoming'
 import { countedBy, countOccurrences } from '@meridian/core/run/occurrence-counts'
 import { listOccurrences } from '@meridian/core/run/occurrences'
+import { timezoneValue } from '@meridian/core/schedule/schedule-shape'
 import { z } from 'zod'
 import { expectedVersion } from '../http/etag.ts'
 import { needs, operation, Reply } from '../http/operation.ts'
 import {
+  jobInstantToWire,
+  jobInstantWire,
   jobToWire,
   jobVersionSummaryToWire,
   jobVersionSummaryWire,
@@ -23,7 +26,7 @@ import {
   occurrenceWire,
 } from '../wire/job.ts'
 import { pageOf, pageQuery, toPage, toPageRequest } from '../wire/page.ts'
-import { instantInput, pathId } from '../wire/values.ts'
+import { instantInput, pathId, wholeNumber } from '../wire/values.ts'
 
 const jobParams = z.object({ jobId: pathId('job') })
 
@@ -143,6 +146,33 @@ const counts = operation({
   },
 })
 
+const upcoming = operation({
+  id: 'listJobUpcoming',
+  method: 'get',
+  path: '/v1/jobs/{jobId}/upcoming',
+  tag: 'Jobs',
+  summary: "See the instants to come of a job's schedule",
+  description:
+    'As its schedule, calendars and blackouts have them, also while it is paused. What was done to single ones is in the ledger.',
+  access: needs('jobs:read'),
+  params: jobParams,
+  query: z.strictObject({
+    from: instantInput.optional().meta({ description: 'At this instant or later; from now on, when absent.' }),
+    until: instantInput.optional().meta({ description: 'Up to this instant; a week from now, when absent.' }),
+    limit: wholeNumber(1, 2_000).default(100),
+  }),
+  answer: {
+    status: 200,
+    description: 'The instants, in order.',
+    schema: z.strictObject({ data: z.array(jobInstantWire) }),
+  },
+  async handle({ ctx, params, query }) {
+    const { from, limit } = query
+    const until = query.until ?? new Date(ctx.clock.nowMs() + weekMs)
+    return { data: (await jobUpcoming(ctx, params.jobId, { from, until, limit })).map(jobInstantToWire) }
+  },
+})
+
 const edit = operation({
   id: 'editOccurrence',
   method: 'patch',
@@ -171,4 +201,4 @@ const edit = operation({
   },
 })
 
-export const jobHistoryOperations = [versions, version, restore, occurrences, counts, edit]
+export const jobHistoryOperations = [versions, version, restore, occurrences, counts, upcoming, edit]

@@ -8,6 +8,7 @@ import {
   jobStates,
 } from '@meridian/core/job/job'
 import { toWireId } from '@meridian/core/kernel/ids'
+import type { JobInstant } from '@meridian/core/run/job-upcoming'
 import type { CountedOccurrences } from '@meridian/core/run/occurrence-counts'
 import type { ListedOccurrence, Occurrence } from '@meridian/core/run/occurrences'
 import { occurrenceOutcomes } from '@meridian/core/run/occurrences'
@@ -200,6 +201,23 @@ export const listedOccurrenceWire = occurrenceWire
 export const listedOccurrenceToWire = (occurrence: ListedOccurrence): z.output<typeof listedOccurrenceWire> => ({
   ...occurrenceToWire(occurrence),
   runStatus: occurrence.runStatus,
+})
+
+export const jobInstantWire = z
+  .strictObject({
+    nominalAt: instant,
+    effectiveAt: instant.meta({ description: 'When it will run; `nominalAt` when it will not.' }),
+    skipped: z
+      .enum(['calendar', 'blackout'])
+      .nullable()
+      .meta({ description: 'What will keep it from running, as things stand.' }),
+  })
+  .meta({ id: 'JobInstant' })
+
+export const jobInstantToWire = ({ nominalAt, effectiveAt, skipped }: JobInstant): z.output<typeof jobInstantWire> => ({
+  nominalAt: toInstant(nominalAt),
+  effectiveAt: toInstant(effectiveAt),
+  skipped,
 })
 
 export const occurrenceCountsWire = z

@@ -927,6 +927,18 @@ export type JobFilter = {
     externalIdPrefix?: string;
 };
 
+export type JobInstant = {
+    nominalAt: string;
+    /**
+     * When it will run; `nominalAt` when it will not.
+     */
+    effectiveAt: string;
+    /**
+     * What will keep it from running, as things stand.
+     */
+    skipped: 'calendar' | 'blackout' | null;
+};
+
 /**
  * In `shadow` a schedule is kept in the ledger and starts nothing.
  */
@@ -3746,6 +3758,79 @@ export type CountOccurrencesResponses = {
 };
 
 export type CountOccurrencesResponse = CountOccurrencesResponses[keyof CountOccurrencesResponses];
+
+export type ListJobUpcomingData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        jobId: string;
+    };
+    query?: {
+        /**
+         * At this instant or later; from now on, when absent.
+         */
+        from?: string;
+        /**
+         * Up to this instant; a week from now, when absent.
+         */
+        until?: string;
+        limit?: number;
+    };
+    url: '/v1/jobs/{jobId}/upcoming';
+};
+
+export type ListJobUpcomingErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListJobUpcomingError = ListJobUpcomingErrors[keyof ListJobUpcomingErrors];
+
+export type ListJobUpcomingResponses = {
+    /**
+     * The instants, in order.
+     */
+    200: {
+        data: Array<JobInstant>;
+    };
+};
+
+export type ListJobUpcomingResponse = ListJobUpcomingResponses[keyof ListJobUpcomingResponses];
 
 export type EditOccurrenceData = {
     body: EditOccurrence;
