@@ -122,6 +122,7 @@ describe('the wall between tenants, as the catalogue tells it', () => {
     expect(rows.map(({ name }) => name)).toEqual([
       'accept_minding',
       'accept_runs',
+      'accept_within',
       'close_session',
       'find_api_key',
       'find_ping_url',

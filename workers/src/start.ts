@@ -18,7 +18,7 @@ import { Dispatcher } from './roles/dispatcher.ts'
 import { runJanitor } from './roles/janitor.ts'
 import { runKeeper } from './roles/keeper.ts'
 import { runOperations } from './roles/operations.ts'
-import { runReaper } from './roles/reaper.ts'
+import { runExpirer, runReaper } from './roles/reaper.ts'
 import { Relay } from './roles/relay.ts'
 import { runScheduler } from './roles/scheduler.ts'
 import { TestClocks } from './roles/test-clocks.ts'
@@ -226,6 +226,7 @@ async function startReaper(means: Means): Promise<Running> {
       log,
       runOnce: () => runReaper({ engine, poolId: config.POOL, log, wake }),
     }),
+    startLoop({ name: 'expirer', idleMs: pollMs, log, runOnce: () => runExpirer({ engine, log }) }),
   )
 }
 

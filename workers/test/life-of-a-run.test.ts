@@ -111,6 +111,41 @@ it('no further try begins later than the policy allows after the run was due', a
   expect(await ended(bench.ctx, accepted?.id ?? '')).toMatchObject({ status: 'failed', attempt: 3, httpStatus: 503 })
 })
 
+it('an answer that is not as expected is a failure that says what is wrong, and is tried again', async () => {
+  const expect_ = { json: [{ path: '$.why', equals: 'else' }] }
+  const [accepted] = await bench.accept({
+    target: { ...targetOf(`${target.url}/status/200`), expect: expect_ },
+    retry: noWait,
+  })
+  const run = await ended(bench.ctx, accepted?.id ?? '')
+  expect(run).toMatchObject({ status: 'failed', attempt: 4, httpStatus: 200, error: 'unexpected-response' })
+  const lines = await waitForLines(run.id, 4)
+  expect(lines.at(-1)?.message).toMatch(/\$\.why is "so", not "else"\./)
+})
+
+it('a status that is expected is a success', async () => {
+  const [accepted] = await bench.accept({
+    target: { ...targetOf(`${target.url}/status/404`), expect: { status: ['404'] } },
+  })
+  expect(await ended(bench.ctx, accepted?.id ?? '')).toMatchObject({
+    status: 'succeeded',
+    httpStatus: 404,
+    error: null,
+  })
+})
+
+it('an attempt is cut where its run has to have ended, and the run expires', async () => {
+  const [accepted] = await bench.accept({ target: targetOf(`${target.url}/hang`), endWithinMs: 1_000 })
+  const run = await ended(bench.ctx, accepted?.id ?? '')
+  expect(run).toMatchObject({ status: 'expired', attempt: 1, error: 'end-deadline' })
+})
+
+it('no further try begins when the run has to have ended by then', async () => {
+  const retry = toRetryPolicy(retryPolicyValue.parse({ delays: ['PT0.01S', 'PT20S'] }))
+  const [accepted] = await bench.accept({ target: targetOf(`${target.url}/fail/c/99`), retry, endWithinMs: 10_000 })
+  expect(await ended(bench.ctx, accepted?.id ?? '')).toMatchObject({ status: 'failed', attempt: 2, httpStatus: 503 })
+})
+
 it('a run that is due later starts at its instant, never early', async () => {
   const dueAt = new Date(Date.now() + 600)
   const [accepted] = await bench.accept({ target: targetOf(`${target.url}/later`), dueAt })
@@ -123,9 +158,9 @@ it('a run that is due later starts at its instant, never early', async () => {
 })
 
 it('a running run can be cancelled; what its executor reports later is refused', async () => {
-  const [accepted] = await bench.accept({ target: targetOf(`${target.url}/hang`) })
+  const [accepted] = await bench.accept({ target: targetOf(`${target.url}/hang/long`) })
   const id = accepted?.id ?? ''
-  while (!target.received.some((request) => request.path === '/hang'))
+  while (!target.received.some((request) => request.path === '/hang/long'))
     await new Promise((resolve) => setTimeout(resolve, 10))
   const { run, interrupt } = await cancelRun(bench.ctx, id)
   expect(run).toMatchObject({ status: 'cancelled', attempt: 1 })

@@ -5,6 +5,7 @@ import { findQueue, resolveQueue } from '@meridian/core/flow/queues'
 import { AppError, validationFailed } from '@meridian/core/kernel/errors'
 import { uuidv7 } from '@meridian/core/kernel/ids'
 import { type IntakeResult, type IntakeRow, prepareRun } from '@meridian/core/run/accept'
+import { deadlineFields, toDeadlines } from '@meridian/core/run/deadline'
 import { toRetryPolicy } from '@meridian/core/run/retry-policy'
 import { defaultPriority, type Run } from '@meridian/core/run/run'
 import { z } from 'zod'
@@ -28,6 +29,8 @@ const newRun = z
     priority: z.int().min(1).max(5).default(defaultPriority).meta({ description: '1 is served first, 5 last.' }),
     dueAt: instantInput.optional().meta({ description: 'When it is to run. At once, when absent or past.' }),
     retry: retryPolicy.optional(),
+    startWithin: deadlineFields.startWithin.optional(),
+    endWithin: deadlineFields.endWithin.optional(),
   })
   .meta({ id: 'NewRun' })
 type NewRunBody = z.output<typeof newRun>
@@ -47,6 +50,7 @@ const prepare = ({ ctx, body, idempotency, services }: PrepareInput): Promise<In
     priority,
     dueAt,
     retry: retry && toRetryPolicy(retry),
+    ...toDeadlines(body),
     idempotencyKey: idempotency?.key,
     fingerprint: idempotency?.fingerprint,
   })

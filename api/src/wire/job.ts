@@ -112,6 +112,8 @@ export const jobSummaryToWire = (job: JobSummary): z.output<typeof jobSummaryWir
   pauseAfterFailures: job.pauseAfterFailures,
   afterLastRun: job.afterLastRun,
   retry: job.retry,
+  startWithin: job.startWithin,
+  endWithin: job.endWithin,
   priority: job.priority,
   state: job.state,
   mode: job.mode,

@@ -245,6 +245,8 @@ export const schedules = pgTable(
     pauseAfter: integer('pause_after'),
     whenOver: smallint('when_over').notNull().default(0),
     shadow: boolean('shadow').notNull().default(false),
+    startWithinMs: bigint('start_within_ms', { mode: 'number' }),
+    endWithinMs: bigint('end_within_ms', { mode: 'number' }),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.jobId] })],
 )
@@ -479,6 +481,21 @@ export const runs = pgTable('runs', {
   responseOffset: integer('response_offset'),
   responseObject: text('response_object'),
 })
+
+export const runDeadlines = pgTable(
+  'run_deadlines',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    runId: uuid('run_id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    pool: smallint('pool').notNull(),
+    queueId: uuid('queue_id').notNull(),
+    startBy: instant('start_by'),
+    endBy: instant('end_by'),
+    checkAt: instant('check_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.runId] })],
+)
 
 export const attempts = pgTable('attempts', {
   tenantId: uuid('tenant_id').notNull(),

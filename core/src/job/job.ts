@@ -3,6 +3,7 @@ import { defaultQueue, queueNameValue } from '../flow/queue.ts'
 import { durationValue } from '../kernel/duration.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { lineValue, proseValue } from '../kernel/text.ts'
+import { deadlineFields } from '../run/deadline.ts'
 import { catchUpRules } from '../run/decide-instants.ts'
 import { overlapRules } from '../run/overlap.ts'
 import { retryPolicyValue } from '../run/retry-policy.ts'
@@ -50,6 +51,7 @@ const fields = {
     .enum(afterLastRuns)
     .meta({ description: 'What becomes of the job when its schedule is over and its last run has ended.' }),
   retry: retryPolicyValue,
+  ...deadlineFields,
   priority: z.int().min(1).max(5).meta({ description: '1 is served first, 5 last.' }),
 }
 
@@ -68,6 +70,8 @@ export const jobDefinitionValue = z.strictObject({
   pauseAfterFailures: fields.pauseAfterFailures.default(null),
   afterLastRun: fields.afterLastRun.default('keep'),
   retry: fields.retry.default(retryPolicyValue.parse({})),
+  startWithin: fields.startWithin.default(null),
+  endWithin: fields.endWithin.default(null),
   priority: fields.priority.default(defaultPriority),
 })
 export type JobDefinition = z.output<typeof jobDefinitionValue>

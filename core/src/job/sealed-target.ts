@@ -1,8 +1,8 @@
 import type { Ctx } from '../db/context.ts'
 import type { Uuid } from '../kernel/ids.ts'
-import { bodyBytes, decodeRequest, encodeRequest } from '../run/request-codec.ts'
+import { toDeadlines } from '../run/deadline.ts'
+import { bodyBytes, decodeRequest, encodeRequest, toRequest } from '../run/request-codec.ts'
 import { toRetryPolicy } from '../run/retry-policy.ts'
-import { targetTimeoutMs } from '../run/target.ts'
 import type { JobDefinition, OpenDefinition, SeenTarget } from './job.ts'
 
 /** What of a target is no secret, kept beside its envelope so that it reads back as it was written. */
@@ -21,13 +21,7 @@ export interface StoredDefinition {
 /** The pure half of storing a definition. Equal definitions give equal JSON and equal bytes. */
 export function toStored({ target, ...open }: JobDefinition): StoredDefinition {
   const body = bodyBytes(target.body)
-  const request = {
-    method: target.method,
-    url: target.url,
-    headers: target.headers,
-    timeoutMs: targetTimeoutMs(target),
-    retry: toRetryPolicy(open.retry),
-  }
+  const request = toRequest(target, toRetryPolicy(open.retry), toDeadlines(open))
   const kind = body === null ? 'none' : typeof target.body === 'string' ? 'text' : 'json'
   // Through JSON once, so that what was undefined is absent here as it is in the database.
   const json = JSON.parse(
@@ -46,6 +40,8 @@ const laterFields = {
   catchUpWindow: null,
   pauseAfterFailures: null,
   afterLastRun: 'keep',
+  startWithin: null,
+  endWithin: null,
 } satisfies Partial<OpenDefinition>
 
 /** The definition behind its stored form, without its target. */
@@ -55,7 +51,7 @@ export function openOf({ target: _, ...open }: StoredDefinition['open']): OpenDe
 
 /** The definition behind its stored form. */
 export function fromStored({ open: { target: shape, ...open }, request }: StoredDefinition): JobDefinition {
-  const { method, url, headers, body } = decodeRequest(request)
+  const { method, url, headers, body, expect } = decodeRequest(request)
   const text = body?.toString() ?? ''
   return {
     ...laterFields,
@@ -66,6 +62,7 @@ export function fromStored({ open: { target: shape, ...open }, request }: Stored
       url,
       headers,
       timeout: shape.timeout,
+      ...(expect === undefined ? {} : { expect }),
       ...(shape.body === 'none' ? {} : { body: shape.body === 'json' ? (JSON.parse(text) as unknown) : text }),
     },
   }
@@ -81,6 +78,14 @@ export async function seeTarget(
   const { target } = fromStored({ open, request: await ctx.keyRing.open(ctx.tenantId, jobId, sealed) })
   if (ctx.scopes.has('payloads:read')) return { target, isTargetReduced: false }
   const { origin, pathname } = new URL(target.url)
-  const { type, method, timeout } = target
-  return { target: { type, method, timeout, url: origin + pathname, headers: {} }, isTargetReduced: true }
+  const { type, method, timeout, expect } = target
+  const seen = {
+    type,
+    method,
+    timeout,
+    url: origin + pathname,
+    headers: {},
+    ...(expect === undefined ? {} : { expect }),
+  }
+  return { target: seen, isTargetReduced: true }
 }

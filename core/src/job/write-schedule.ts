@@ -51,6 +51,8 @@ export async function writeSchedule(tx: Tx, plan: SchedulePlan): Promise<void> {
     whenOver: afterLastRuns.indexOf(definition.afterLastRun),
     priority: definition.priority,
     attemptsMax: definition.retry.limit + 1,
+    startWithinMs: durationMs(definition.startWithin ?? ''),
+    endWithinMs: durationMs(definition.endWithin ?? ''),
     paused: row?.state === 'paused',
     shadow: row?.shadow ?? false,
     tzVersion: nativeZones.version,

@@ -101,6 +101,7 @@ const makeStatement = `
   with j as (
     select j.project_id, j.version, q.id as queue_id, q.pool, coalesce((v.definition->>'priority')::int, 3) as priority,
       coalesce((v.definition->'retry'->>'limit')::int, 5) + 1 as attempts_max,
+      (v.definition->>'startWithin')::interval as start_within, (v.definition->>'endWithin')::interval as end_within,
       date_trunc('milliseconds', coalesce(c.now_at, clock_timestamp())) as due_at, to_timestamp($4::float8 / 1000) as nominal_at
     from jobs j
     join job_versions v on v.tenant_id = j.tenant_id and v.job_id = j.id and v.version = j.version
@@ -121,6 +122,10 @@ const makeStatement = `
   r as (
     insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempts_max, keep_week, job_id, nominal_at)
     select pool, $1, queue_id, priority, due_at, $3, project_id, attempts_max, week, $2, nominal_at from m),
+  l as (
+    insert into run_deadlines (tenant_id, run_id, project_id, pool, queue_id, start_by, end_by, check_at)
+    select $1, $3, project_id, pool, queue_id, due_at + start_within, due_at + end_within, due_at + least(start_within, end_within)
+    from m where pool <> 0 and (start_within is not null or end_within is not null)),
   e as (
     insert into events (tenant_id, project_id, type, subject, job_id, data)
     select $1, project_id, 'run.created', $3, $2, '{"source": "backfill"}' from m)

@@ -8,14 +8,15 @@ import { AppError } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
 import { sealTogether } from '../secret/block.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
+import { type Deadlines, deadlinesOf } from './deadline.ts'
 import { type OverlapRule, overlapCodes } from './overlap.ts'
-import { bodyBytes, encodeRequest } from './request-codec.ts'
-import { type RetryPolicy, retryPolicyValue, toRetryPolicy } from './retry-policy.ts'
+import { bodyBytes, encodeRequest, toRequest } from './request-codec.ts'
+import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
 import { defaultPriority, type Run, type RunSource, runSources } from './run.ts'
-import { type Target, targetTimeoutMs } from './target.ts'
+import type { Target } from './target.ts'
 
 /** An ad hoc run as a caller asks for it. */
-export interface NewRun {
+export interface NewRun extends Deadlines {
   target: Target
   /** Name of a queue of the project; made when it is new. */
   queue?: string | undefined
@@ -30,7 +31,7 @@ export interface NewRun {
 }
 
 /** A run ready to be written: checked, its queue known, its request encoded. It is sealed when it is written. */
-export interface IntakeRow {
+export interface IntakeRow extends Deadlines {
   tenantId: Uuid
   projectId: Uuid
   id: Uuid
@@ -58,16 +59,14 @@ export type IntakeResult =
   | { outcome: 'accepted' | 'replayed'; run: Run; dueAtMs: number }
   | { outcome: 'refused'; error: AppError }
 
-/** Five further tries, 100 ms doubling to 1.6 s. */
-export const defaultRetryPolicy: RetryPolicy = toRetryPolicy(retryPolicyValue.parse({}))
-
 /** What every way of starting a run has in common. */
 export async function toIntakeRow(
   ctx: Ctx,
-  input: Pick<NewRun, 'queue' | 'priority' | 'dueAt' | 'idempotencyKey' | 'fingerprint'> & {
-    attemptsMax: number
-    source: RunSource
-  },
+  input: Pick<NewRun, 'queue' | 'priority' | 'dueAt' | 'idempotencyKey' | 'fingerprint'> &
+    Deadlines & {
+      attemptsMax: number
+      source: RunSource
+    },
 ): Promise<IntakeRow> {
   const queueName = input.queue ?? 'default'
   const queue = await resolveQueue(ctx, queueName)
@@ -90,6 +89,7 @@ export async function toIntakeRow(
     fingerprint: input.fingerprint ?? null,
     actor: actorText(ctx.actor),
     requestId: ctx.requestId,
+    ...deadlinesOf(input),
   }
 }
 
@@ -109,15 +109,8 @@ export async function prepareRun(ctx: Ctx, input: NewRun): Promise<IntakeRow> {
   const retry = input.retry ?? defaultRetryPolicy
   const row = await toIntakeRow(ctx, { ...input, attemptsMax: retry.limit + 1, source: 'api' })
   const { target } = input
-  const request = {
-    method: target.method,
-    url: target.url,
-    headers: target.headers,
-    timeoutMs: targetTimeoutMs(target),
-    retry,
-  }
   await ctx.keyRing.load(ctx.tenantId)
-  row.request = encodeRequest(request, bodyBytes(target.body))
+  row.request = encodeRequest(toRequest(target, retry, deadlinesOf(input)), bodyBytes(target.body))
   return row
 }
 
@@ -139,6 +132,7 @@ type AcceptedRow = [number, number, Uuid, number, number, boolean]
 const places22 = Array.from({ length: 22 }, (_, index) => `$${index + 1}`).join(',')
 const statement = `select * from accept_runs(${places22})`
 const mindingStatement = `select * from accept_minding(${places22},$23::smallint)`
+const withinStatement = `select * from accept_within(${places22},$23::smallint,$24,$25)`
 
 /**
  * Writes the runs of one flush in one transaction; returning means they are on disk. Each row is answered by itself,
@@ -153,6 +147,7 @@ export async function acceptRuns(
 ): Promise<IntakeResult[]> {
   try {
     const values = await parametersOf(means.keyRing, rows, batch, digest)
+    if (rows.some(hasDeadline)) return toResults(rows, await acceptWithin(means, rows, [...values, null]))
     return toResults(rows, await runNamed<AcceptedRow>(means.pool, 'accept_runs', statement, values))
   } catch (error) {
     throw toAppError(error)
@@ -166,7 +161,9 @@ export async function acceptRuns(
 export async function acceptMinding(means: AcceptMeans, row: IntakeRow, rule: OverlapRule): Promise<IntakeResult> {
   try {
     const values = [...(await parametersOf(means.keyRing, [row], false, '')), overlapCodes[rule]]
-    const answers = await runNamed<AcceptedRow>(means.pool, 'accept_minding', mindingStatement, values)
+    const answers = hasDeadline(row)
+      ? await acceptWithin(means, [row], values)
+      : await runNamed<AcceptedRow>(means.pool, 'accept_minding', mindingStatement, values)
     const [result] = toResults([row], answers)
     if (result === undefined) throw new Error('a run was not answered')
     return result
@@ -174,6 +171,16 @@ export async function acceptMinding(means: AcceptMeans, row: IntakeRow, rule: Ov
     throw toAppError(error)
   }
 }
+
+const hasDeadline = ({ startWithinMs, endWithinMs }: IntakeRow): boolean =>
+  startWithinMs !== undefined || endWithinMs !== undefined
+
+const acceptWithin = (means: AcceptMeans, rows: IntakeRow[], values: unknown[]): Promise<AcceptedRow[]> =>
+  runNamed<AcceptedRow>(means.pool, 'accept_within', withinStatement, [
+    ...values,
+    arrayLiteral(rows.map(({ startWithinMs }) => startWithinMs)),
+    arrayLiteral(rows.map(({ endWithinMs }) => endWithinMs)),
+  ])
 
 async function parametersOf(keyRing: KeyRing, rows: IntakeRow[], batch: boolean, digest: string): Promise<unknown[]> {
   const { blocks, places, lost } = await sealTogether(

@@ -4,6 +4,7 @@ import type { FullSchedule } from '../schedule/full-schedule.ts'
 import { nativeZones } from '../schedule/zone.ts'
 import { catchUpCodes, type Decision, type InstantRules, type KnownRow } from './decide-instants.ts'
 import { overlapCodes } from './overlap.ts'
+import { writeDeadlines } from './write-deadlines.ts'
 
 /** A schedule whose time has come, locked; or the rest of one that was changed, resumed or removed. */
 export interface DueSchedule extends InstantRules {
@@ -17,6 +18,8 @@ export interface DueSchedule extends InstantRules {
   overlap: number
   priority: number
   attemptsMax: number
+  startWithinMs: number | null
+  endWithinMs: number | null
   /** The ledger may hold rows from `nextAtMs` on. */
   revisits: boolean
   /** The last instant of a rest; null: it goes on. */
@@ -45,6 +48,8 @@ type Row = [
   untilMs: number | null,
   reason: string | null,
   shadow: boolean,
+  startWithinMs: number | null,
+  endWithinMs: number | null,
   nowMs: number,
 ]
 
@@ -55,15 +60,20 @@ const rulesOf = (
   ${s}.catch_up, ${s}.catch_up_max, ${s}.catch_up_window_ms::float8, ${s}.runs_left`
 
 const schedulesStatement = (now: string, whose: string): string => `
-  select ${rulesOf('s')}, s.revisits, null::float8, null::text, s.shadow, extract(epoch from ${now})::float8 * 1000
+  select ${rulesOf('s')}, s.revisits, null::float8, null::text, s.shadow, s.start_within_ms::float8, s.end_within_ms::float8,
+    extract(epoch from ${now})::float8 * 1000
   from schedules s
   where s.shard_id = $1 and look_at(s.next_at, s.lead_ms) <= (select ${now} + $2 * interval '1 millisecond')
     and s.next_at is not null and not s.paused and s.job_id || '.' || s.job_version <> all ($4::text[]) ${whose}
   order by look_at(s.next_at, s.lead_ms) limit $3 for update skip locked`
 
+/** A rest has no deadlines of its own: those that its job has by now hold. */
+const withinOf = (which: 'start' | 'end'): string =>
+  `(select x.${which}_within_ms::float8 from schedules x where x.tenant_id = s.tenant_id and x.job_id = s.job_id)`
+
 const restsStatement = (now: string, whose: string): string => `
-  select ${rulesOf('s')}, true, round(extract(epoch from s.until_at)::float8 * 1000), s.reason, false,
-    extract(epoch from ${now})::float8 * 1000
+  select ${rulesOf('s')}, true, round(extract(epoch from s.until_at)::float8 * 1000), s.reason, false, ${withinOf('start')},
+    ${withinOf('end')}, extract(epoch from ${now})::float8 * 1000
   from schedule_rests s where s.shard_id = $1 and $2::float8 is not null and s.reason is distinct from 'edited'
     and s.job_id || '.' || s.job_version <> all ($4::text[]) ${whose}
   limit $3 for update skip locked`
@@ -74,7 +84,8 @@ const editsStatement = (now: string, whose: string): string => `
     coalesce(s.job_version, r.job_version), coalesce(s.spec, r.spec), coalesce(s.overlap, r.overlap), r.grace_seconds * 1000,
     coalesce(s.priority, r.priority), coalesce(s.attempts_max, r.attempts_max), round(extract(epoch from r.next_at)::float8 * 1000),
     coalesce(s.catch_up, r.catch_up), r.catch_up_max, r.catch_up_window_ms::float8, null::int, true,
-    round(extract(epoch from r.until_at)::float8 * 1000), r.reason, coalesce(s.shadow, false), extract(epoch from ${now})::float8 * 1000
+    round(extract(epoch from r.until_at)::float8 * 1000), r.reason, coalesce(s.shadow, false),
+    s.start_within_ms::float8, s.end_within_ms::float8, extract(epoch from ${now})::float8 * 1000
   from schedule_rests r left join schedules s on s.tenant_id = r.tenant_id and s.job_id = r.job_id
   where r.shard_id = $1 and $2::float8 is not null and r.reason = 'edited' and not coalesce(s.paused, false) and r.job_id || '.' || r.job_version <> all ($4::text[]) ${whose}
   limit $3 for update of r skip locked`
@@ -120,7 +131,7 @@ export async function takeDueSchedules(
     rows.push(...(await take('schedule_rests', rests, restsMax)))
     rows.push(...(await take('edited_rests', edits, restsMax)))
   }
-  return { schedules: rows.map(toSchedule), nowMs: rows[0]?.[20] ?? 0 }
+  return { schedules: rows.map(toSchedule), nowMs: rows[0]?.[22] ?? 0 }
 }
 
 const hasRests = async (client: PoolClient, shard: number): Promise<boolean> =>
@@ -149,10 +160,23 @@ const toSchedule = (row: Row): DueSchedule => {
     untilMs,
     reason,
     shadow,
+    startWithinMs,
+    endWithinMs,
   ] = row
   return {
     ...{ tenantId, jobId, projectId, queueId, pool, jobVersion, spec, overlap, graceMs, priority, attemptsMax },
-    ...{ nextAtMs, catchUp, catchUpMax, catchUpWindowMs, runsLeft, revisits, untilMs, shadow },
+    ...{
+      nextAtMs,
+      catchUp,
+      catchUpMax,
+      catchUpWindowMs,
+      runsLeft,
+      revisits,
+      untilMs,
+      shadow,
+      startWithinMs,
+      endWithinMs,
+    },
     reason: reason === 'edited' ? null : reason,
     isEdit: reason === 'edited',
   }
@@ -268,6 +292,7 @@ export async function writeOccurrences(client: PoolClient, written: readonly Wri
     column((each) => each.count),
     column((each) => each.reason),
   ])
+  await writeDeadlines(client, written)
   return rows[0]?.[0] ?? 0
 }
 

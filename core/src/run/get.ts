@@ -82,11 +82,18 @@ function lastAttempt(run: Run): Attempt | null {
   const { status } = run
   if (
     run.startedAt === null ||
-    !(status === 'running' || status === 'succeeded' || status === 'failed' || status === 'cancelled')
+    !(
+      status === 'running' ||
+      status === 'succeeded' ||
+      status === 'failed' ||
+      status === 'cancelled' ||
+      status === 'expired'
+    )
   )
     return null
   const { attempt, fence, dueAt, startedAt, finishedAt, durationMs, httpStatus, error } = run
-  return { attempt, fence, status, dueAt, startedAt, finishedAt, durationMs, httpStatus, error, retryAt: null }
+  const facts = { attempt, fence, dueAt, startedAt, finishedAt, durationMs, httpStatus, error, retryAt: null }
+  return { ...facts, status: status === 'expired' ? 'failed' : status }
 }
 
 /** A request or response as a person may read it. */

@@ -11,8 +11,15 @@ export const errorClasses = [
   'too-many-redirects',
   'cancelled',
   'unreadable',
+  'unexpected-response',
+  'start-deadline',
+  'end-deadline',
 ] as const
 export type ErrorClass = (typeof errorClasses)[number]
+
+/** How a run ends whose last attempt failed so: a deadline that passed is no failure of the target. */
+export const endingOf = (error: ErrorClass): 'failed' | 'expired' =>
+  error === 'start-deadline' || error === 'end-deadline' ? 'expired' : 'failed'
 
 /** Where the time of the last hop went, in milliseconds with fractions. `null`: that point was never reached. */
 export interface AttemptPhases {

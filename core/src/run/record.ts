@@ -10,8 +10,8 @@ import { stateCodes } from './run.ts'
 export interface AttemptRecord {
   lease: Lease
   executorId: Uuid
-  /** Epoch milliseconds by the database's clock, as well as the executor knows it. */
-  startedAtMs: number
+  /** Epoch milliseconds by the database's clock, as well as the executor knows it; null: it never began. */
+  startedAtMs: number | null
   durationMs: number
   httpStatus: number | null
   /** Machine code, null on success. */
@@ -22,7 +22,7 @@ export interface AttemptRecord {
 }
 
 export interface EndRecord extends AttemptRecord {
-  status: 'succeeded' | 'failed'
+  status: 'succeeded' | 'failed' | 'expired'
 }
 
 export interface RetryRecord extends AttemptRecord {
@@ -59,7 +59,7 @@ const endStatement = `
     returning tenant_id, project_id, id, job_id, state, error),
   e as (
     insert into events (tenant_id, project_id, type, subject, job_id, data)
-    select tenant_id, project_id, case when state = 4 then 'run.succeeded' else 'run.failed' end, id, job_id,
+    select tenant_id, project_id, case state when 4 then 'run.succeeded' when 7 then 'run.expired' else 'run.failed' end, id, job_id,
       case when error is null then null else jsonb_build_object('error', error) end from r)
   select id from r`
 
@@ -116,7 +116,7 @@ export interface RecordMeans {
 }
 
 /**
- * Ends runs: running -> succeeded | failed, history and event in one statement. Returns the ids that were ended by
+ * Ends runs: running -> succeeded | failed | expired, history and event in one statement. Returns the ids that were ended by
  * this call; a missing one was stale (cancelled, rescued, or ended before) and nothing of it was written.
  */
 export const recordEnds = (means: RecordMeans, ends: readonly EndRecord[]): Promise<Set<Uuid>> =>

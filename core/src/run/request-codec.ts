@@ -1,13 +1,29 @@
+import type { Deadlines } from './deadline.ts'
+import type { Expectation } from './expectation.ts'
 import type { RetryPolicy } from './retry-policy.ts'
+import { type Target, targetTimeoutMs } from './target.ts'
 
 /** What an executor needs to perform a run. Sealed as one envelope in `inputs` and `job_versions`. */
-export interface RunRequest {
+export interface RunRequest extends Deadlines {
   method: string
   url: string
   headers: Record<string, string>
   timeoutMs: number
   retry: RetryPolicy
+  /** What the response has to be; absent: a status of 2xx. */
+  expect?: Expectation
 }
+
+/** A target as an executor performs it, without its body. */
+export const toRequest = (target: Target, retry: RetryPolicy, deadlines: Deadlines): RunRequest => ({
+  method: target.method,
+  url: target.url,
+  headers: target.headers,
+  timeoutMs: targetTimeoutMs(target),
+  retry,
+  ...deadlines,
+  ...(target.expect === undefined ? {} : { expect: target.expect }),
+})
 
 // The body stays bytes behind a small head, so the hot path never parses it.
 const lengthBytes = 2
@@ -18,11 +34,18 @@ interface Head {
   h: Record<string, string>
   t: number
   r: RetryPolicy
+  s?: number
+  e?: number
+  x?: Expectation
 }
 
 /** Two bytes of head length (big endian), the head as JSON, the body as it is. The head is at most 65,535 bytes. */
 export function encodeRequest(request: RunRequest, body: Buffer | null): Buffer {
+  const { startWithinMs, endWithinMs, expect } = request
   const head: Head = { m: request.method, u: request.url, h: request.headers, t: request.timeoutMs, r: request.retry }
+  if (startWithinMs !== undefined) head.s = startWithinMs
+  if (endWithinMs !== undefined) head.e = endWithinMs
+  if (expect !== undefined) head.x = expect
   const headBuffer = Buffer.from(JSON.stringify(head))
   const length = Buffer.allocUnsafe(lengthBytes)
   length.writeUInt16BE(headBuffer.length)
@@ -33,7 +56,7 @@ export function encodeRequest(request: RunRequest, body: Buffer | null): Buffer 
 export function decodeRequest(encoded: Buffer): RunRequest & { body: Buffer | null } {
   const end = lengthBytes + encoded.readUInt16BE()
   const head = JSON.parse(encoded.toString('utf8', lengthBytes, end)) as Head
-  return {
+  const request: RunRequest & { body: Buffer | null } = {
     method: head.m,
     url: head.u,
     headers: head.h,
@@ -41,6 +64,10 @@ export function decodeRequest(encoded: Buffer): RunRequest & { body: Buffer | nu
     retry: head.r,
     body: encoded.length > end ? encoded.subarray(end) : null,
   }
+  if (head.s !== undefined) request.startWithinMs = head.s
+  if (head.e !== undefined) request.endWithinMs = head.e
+  if (head.x !== undefined) request.expect = head.x
+  return request
 }
 
 /** The bytes of a target's body: a string as it is, `null` and absent as none, anything else as JSON. */

@@ -89,11 +89,19 @@ describe('trying again', () => {
   test('helps after a redirect that says when to come back', () => {
     expect(isRetryable({ ...failure, httpStatus: 302, retryAfterMs: 1_000 })).toBe(true)
   })
-  test('helps after failures of the network only', () => {
+  test('helps after failures of the network, and after a response that was not as expected', () => {
     const retried = errorClasses.filter((errorClass) =>
       isRetryable({ errorClass, httpStatus: null, retryAfterMs: null }),
     )
-    expect(retried).toEqual(['timeout', 'connect-failed', 'tls-failed', 'reset', 'protocol-error', 'dns-failed'])
+    expect(retried).toEqual([
+      'timeout',
+      'connect-failed',
+      'tls-failed',
+      'reset',
+      'protocol-error',
+      'dns-failed',
+      'unexpected-response',
+    ])
   })
 })
 

@@ -22,11 +22,12 @@ const limitValue = z.int().min(0).max(100)
 const factorValue = z.number().min(1).max(10)
 const jitterValue = z.number().min(0).max(1)
 
-const failureClasses = errorClasses.filter((each) => each !== 'http-status' && each !== 'cancelled')
+const noFailures: readonly ErrorClass[] = ['http-status', 'cancelled', 'start-deadline', 'end-deadline']
+const failureClasses: readonly string[] = errorClasses.filter((each) => !noFailures.includes(each))
 const failureValue = z
   .string()
   .refine(
-    (text) => /^[1-5](\d\d|xx)$/.test(text) || (failureClasses as string[]).includes(text),
+    (text) => /^[1-5](\d\d|xx)$/.test(text) || failureClasses.includes(text),
     `must be a status (429), a class of them (5xx), or one of ${failureClasses.join(', ')}`,
   )
 
@@ -151,6 +152,7 @@ const passing: ReadonlySet<ErrorClass> = new Set([
   'reset',
   'protocol-error',
   'dns-failed',
+  'unexpected-response',
 ])
 const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
@@ -168,7 +170,7 @@ export function isRetryable({ errorClass, httpStatus, retryAfterMs }: Failure): 
 }
 
 function ruleFor({ rules }: RetryPolicy, { errorClass, httpStatus }: Failure): RetryRule | undefined {
-  if (rules === undefined || errorClass === 'cancelled') return undefined
+  if (rules === undefined) return undefined
   const status = String(httpStatus ?? '')
   const names = errorClass === 'http-status' ? [status, `${status[0]}xx`] : [errorClass]
   return rules.find(({ on }) => names.some((name) => on.includes(name)))

@@ -5,9 +5,9 @@ export const moves = {
   scheduled: ['ready', 'queued', 'cancelled', 'expired', 'skipped'],
   ready: ['queued', 'cancelled', 'expired'],
   // Back to ready: the carrier lost it. It was never claimed, so no attempt is spent.
-  queued: ['running', 'ready', 'cancelled'],
+  queued: ['running', 'ready', 'cancelled', 'expired'],
   // Back to scheduled: a retry, with a later due instant. Back to ready: its executor was lost.
-  running: ['succeeded', 'failed', 'scheduled', 'ready', 'cancelled'],
+  running: ['succeeded', 'failed', 'scheduled', 'ready', 'cancelled', 'expired'],
   succeeded: [],
   failed: [],
   cancelled: [],

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { durationMs, durationValue } from '../kernel/duration.ts'
 import type { FieldProblem } from '../kernel/errors.ts'
 import { type AllowPrivate, addressGate } from './address.ts'
+import { expectationValue } from './expectation.ts'
 
 export const httpMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
 export type HttpMethod = (typeof httpMethods)[number]
@@ -122,6 +123,9 @@ export const httpTargetValue = z.strictObject({
     .optional()
     .meta({ description: 'A string is sent as it is, anything else as JSON. null is no body.' }),
   timeout: durationValue('PT0.1S', 'PT15M').default('PT30S'),
+  expect: expectationValue
+    .optional()
+    .meta({ description: 'What the response has to be. Left out, any status of 2xx is a success.' }),
 })
 
 /** What a run calls. HTTP is the first kind. */

@@ -5,6 +5,7 @@ import { archived } from '../job/internal.ts'
 import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { type IntakeRow, toIntakeRow } from './accept.ts'
+import { deadlinesOf } from './deadline.ts'
 import { readRequest, readRun } from './get.ts'
 import { bodyBytes, decodeRequest, encodeRequest } from './request-codec.ts'
 
@@ -31,6 +32,7 @@ export async function prepareJobRun(ctx: Ctx, jobId: Uuid, options: StartOptions
   const request = decodeRequest(await ctx.keyRing.open(ctx.tenantId, jobId, target))
   const row = await toIntakeRow(ctx, {
     ...options,
+    ...deadlinesOf(request),
     queue,
     priority,
     attemptsMax: request.retry.limit + 1,
@@ -75,6 +77,7 @@ export async function prepareReplay(ctx: Ctx, id: Uuid, options: StartOptions): 
   const request = decodeRequest(encoded)
   const row = await toIntakeRow(ctx, {
     ...options,
+    ...deadlinesOf(request),
     queue: run.queueName,
     priority: run.priority,
     attemptsMax: request.retry.limit + 1,

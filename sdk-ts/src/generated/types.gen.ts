@@ -153,6 +153,14 @@ export type BulkChanges = {
     afterLastRun?: 'keep' | 'delete' | 'archive';
     retry?: RetryPolicyInput;
     /**
+     * A run that has not begun so long after it was due expires. null: it waits for as long as it takes.
+     */
+    startWithin?: string | null;
+    /**
+     * A run that has not ended so long after it was due expires, with all its tries. null: no such limit.
+     */
+    endWithin?: string | null;
+    /**
      * 1 is served first, 5 last.
      */
     priority?: number;
@@ -531,6 +539,25 @@ export type Event = {
     } | null;
 };
 
+export type Expectation = {
+    /**
+     * Which statuses are a success: `200`, `2xx`. Left out: 2xx.
+     */
+    status?: Array<string>;
+    /**
+     * What the body, as JSON, has to hold.
+     */
+    json?: Array<JsonExpectation>;
+    /**
+     * Each is found in the body.
+     */
+    matches?: Array<string>;
+    /**
+     * None is found in the body.
+     */
+    notMatches?: Array<string>;
+};
+
 export type FieldProblem = {
     pointer: string;
     detail: string;
@@ -835,6 +862,14 @@ export type Job = {
     afterLastRun: 'keep' | 'delete' | 'archive';
     retry: RetryPolicy;
     /**
+     * A run that has not begun so long after it was due expires. null: it waits for as long as it takes.
+     */
+    startWithin: string | null;
+    /**
+     * A run that has not ended so long after it was due expires, with all its tries. null: no such limit.
+     */
+    endWithin: string | null;
+    /**
      * 1 is served first, 5 last.
      */
     priority: number;
@@ -890,6 +925,14 @@ export type JobChanges = {
      */
     afterLastRun?: 'keep' | 'delete' | 'archive';
     retry?: RetryPolicyInput;
+    /**
+     * A run that has not begun so long after it was due expires. null: it waits for as long as it takes.
+     */
+    startWithin?: string | null;
+    /**
+     * A run that has not ended so long after it was due expires, with all its tries. null: no such limit.
+     */
+    endWithin?: string | null;
     /**
      * 1 is served first, 5 last.
      */
@@ -1057,6 +1100,14 @@ export type JobSummary = {
     afterLastRun: 'keep' | 'delete' | 'archive';
     retry: RetryPolicy;
     /**
+     * A run that has not begun so long after it was due expires. null: it waits for as long as it takes.
+     */
+    startWithin: string | null;
+    /**
+     * A run that has not ended so long after it was due expires, with all its tries. null: no such limit.
+     */
+    endWithin: string | null;
+    /**
      * 1 is served first, 5 last.
      */
     priority: number;
@@ -1107,6 +1158,14 @@ export type JobUpsert = {
      */
     afterLastRun?: 'keep' | 'delete' | 'archive';
     retry?: RetryPolicyInput;
+    /**
+     * A run that has not begun so long after it was due expires. null: it waits for as long as it takes.
+     */
+    startWithin?: string | null;
+    /**
+     * A run that has not ended so long after it was due expires, with all its tries. null: no such limit.
+     */
+    endWithin?: string | null;
     /**
      * 1 is served first, 5 last.
      */
@@ -1178,6 +1237,14 @@ export type JobVersionDefinition = {
     afterLastRun: 'keep' | 'delete' | 'archive';
     retry: RetryPolicy;
     /**
+     * A run that has not begun so long after it was due expires. null: it waits for as long as it takes.
+     */
+    startWithin: string | null;
+    /**
+     * A run that has not ended so long after it was due expires, with all its tries. null: no such limit.
+     */
+    endWithin: string | null;
+    /**
      * 1 is served first, 5 last.
      */
     priority: number;
@@ -1199,6 +1266,23 @@ export type JobVersionSummary = {
      */
     tzVersion: string | null;
     definition: JobVersionDefinition;
+};
+
+export type JsonExpectation = {
+    /**
+     * A singular query of JSONPath (RFC 9535): names and indexes.
+     */
+    path: string;
+    equals?: string | number | boolean | null;
+    notEquals?: string | number | boolean | null;
+    /**
+     * Found somewhere in the value, which is a text or a number.
+     */
+    matches?: string;
+    /**
+     * Whether there is such a value. Implied by the others.
+     */
+    exists?: boolean;
 };
 
 export type ListedOccurrence = {
@@ -1499,6 +1583,14 @@ export type NewJob = {
     afterLastRun?: 'keep' | 'delete' | 'archive';
     retry?: RetryPolicyInput;
     /**
+     * A run that has not begun so long after it was due expires. null: it waits for as long as it takes.
+     */
+    startWithin?: string | null;
+    /**
+     * A run that has not ended so long after it was due expires, with all its tries. null: no such limit.
+     */
+    endWithin?: string | null;
+    /**
      * 1 is served first, 5 last.
      */
     priority?: number;
@@ -1554,6 +1646,14 @@ export type NewRun = {
      */
     dueAt?: string;
     retry?: RetryPolicyInput;
+    /**
+     * A run that has not begun so long after it was due expires. null: it waits for as long as it takes.
+     */
+    startWithin?: string | null;
+    /**
+     * A run that has not ended so long after it was due expires, with all its tries. null: no such limit.
+     */
+    endWithin?: string | null;
 };
 
 export type NewRuns = {
@@ -2473,6 +2573,10 @@ export type Target = {
      */
     body?: unknown;
     timeout: string;
+    /**
+     * What the response has to be. Left out, any status of 2xx is a success.
+     */
+    expect?: Expectation;
 };
 
 /**
@@ -2490,6 +2594,10 @@ export type TargetInput = {
      */
     body?: unknown;
     timeout?: string;
+    /**
+     * What the response has to be. Left out, any status of 2xx is a success.
+     */
+    expect?: Expectation;
 };
 
 export type TestClock = {

@@ -29,7 +29,7 @@ export function createExecutorMetrics({ meter }: Metrics): ExecutorMetrics {
     observe({ run, outcome, startedAtMs }) {
       attempts.add(1, labelsOf(outcome.status === 'succeeded' ? 'succeeded' : outcome.errorClass))
       duration.record(outcome.durationMs / 1_000)
-      if (run.attempt === 1) lateness.record(Math.max(0, startedAtMs - run.dueAtMs) / 1_000)
+      if (run.attempt === 1 && startedAtMs !== null) lateness.record(Math.max(0, startedAtMs - run.dueAtMs) / 1_000)
     },
   }
 }

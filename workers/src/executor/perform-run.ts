@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isAway, type Pool } from '@meridian/core/db/client'
 import type { Claimed } from '@meridian/core/run/claim'
 import { firstDueMs } from '@meridian/core/run/first-due'
-import type { AttemptOutcome } from '@meridian/core/run/outcome'
+import type { AttemptOutcome, ErrorClass } from '@meridian/core/run/outcome'
 import { nextDelay } from '@meridian/core/run/retry-policy'
 import type { HttpMethod } from '@meridian/core/run/target'
 import type { Cancellation } from '../outbound/cancellation.ts'
@@ -16,8 +16,10 @@ import type { OpenedRequest, Requests } from './requests.ts'
 export interface Performed {
   run: Claimed
   outcome: AttemptOutcome
-  /** First byte on the socket, by the database's clock; the start of the attempt when no byte was sent. */
-  startedAtMs: number
+  /** First byte on the socket, by the database's clock; when it was taken in hand, when no byte was sent; null: it was not to begin any more. */
+  startedAtMs: number | null
+  /** When it was taken in hand, by the same clock. */
+  beganAtMs: number
   /** Milliseconds to the next try, or null: this attempt ends the run. */
   retryInMs: number | null
 }
@@ -60,12 +62,22 @@ async function attempt(
   } catch (error) {
     return {
       run,
-      outcome: unreadable(error),
+      outcome: unsent(
+        'unreadable',
+        `The request could not be read: ${error instanceof Error ? error.message : String(error)}`,
+      ),
       startedAtMs: beganAtMs,
+      beganAtMs,
       retryInMs: run.attempt < run.attemptsMax ? 1_000 : null,
     }
   }
-  const outcome = await performHttp(
+  const { startWithinMs, endWithinMs } = request
+  if (startWithinMs !== undefined && run.attempt === 1 && beganAtMs > run.dueAtMs + startWithinMs)
+    return expired(run, 'start-deadline', beganAtMs)
+  const endByMs = endWithinMs === undefined ? null : (await firstDue(run, means.engine)) + endWithinMs
+  if (endByMs !== null && beganAtMs >= endByMs) return expired(run, 'end-deadline', beganAtMs)
+  const timeoutMs = endByMs === null ? request.timeoutMs : Math.min(request.timeoutMs, endByMs - beganAtMs)
+  let outcome = await performHttp(
     means.outbound,
     {
       tenantId: run.tenantId,
@@ -78,23 +90,39 @@ async function attempt(
       url: request.url,
       headers: request.headers,
       body: request.body,
-      timeoutMs: request.timeoutMs,
+      timeoutMs,
+      expect: request.expect,
       cancellation,
     },
     means.keeping,
   )
+  if (timeoutMs < request.timeoutMs && outcome.status === 'failed' && outcome.errorClass === 'timeout')
+    outcome = { ...outcome, errorClass: 'end-deadline', detail: sentences['end-deadline'] }
   const startedAtMs = outcome.sentAtMs === null ? beganAtMs : clock.fromWallMs(outcome.sentAtMs)
   let retryInMs =
     outcome.status === 'failed' && run.attempt < run.attemptsMax
       ? nextDelay(request.retry, run.attempt, Math.random(), outcome)
       : null
   const { maxAgeMs } = request.retry
-  if (retryInMs !== null && maxAgeMs !== undefined) {
-    const oldAtMs = (await firstDue(run, means.engine)) + maxAgeMs
-    if (clock.nowMs() + retryInMs > oldAtMs) retryInMs = null
+  if (retryInMs !== null && (maxAgeMs !== undefined || endByMs !== null)) {
+    const oldAtMs = maxAgeMs === undefined ? Infinity : (await firstDue(run, means.engine)) + maxAgeMs
+    if (clock.nowMs() + retryInMs > Math.min(oldAtMs, endByMs ?? Infinity)) retryInMs = null
   }
-  return { run, outcome, startedAtMs, retryInMs }
+  return { run, outcome, startedAtMs, beganAtMs, retryInMs }
 }
+
+const sentences = {
+  'start-deadline': 'It had to begin earlier.',
+  'end-deadline': 'It had to end by now.',
+}
+
+const expired = (run: Claimed, deadline: keyof typeof sentences, beganAtMs: number): Performed => ({
+  run,
+  outcome: unsent(deadline, sentences[deadline]),
+  startedAtMs: null,
+  beganAtMs,
+  retryInMs: null,
+})
 
 /** A database that is away is no reason to give the run up: then it counts from this attempt. */
 const firstDue = (run: Claimed, engine: Pool): Promise<number> => firstDueMs(engine, run).catch(() => run.dueAtMs)
@@ -113,10 +141,10 @@ async function openPatiently(run: Claimed, cancellation: Cancellation, requests:
   }
 }
 
-const unreadable = (error: unknown): AttemptOutcome => ({
+const unsent = (errorClass: ErrorClass, detail: string): AttemptOutcome => ({
   status: 'failed',
-  errorClass: 'unreadable',
-  detail: `The request could not be read: ${error instanceof Error ? error.message : String(error)}`,
+  errorClass,
+  detail,
   durationMs: 0,
   sentAtMs: null,
   phases: { sendMs: null, dnsMs: null, connectMs: null, firstByteMs: null },

@@ -3,7 +3,7 @@ import type { Uuid } from '@meridian/core/kernel/ids'
 import type { Log } from '@meridian/core/kernel/log'
 import type { Lease } from '@meridian/core/run/claim'
 import { type ExecutorLogLine, writeExecutorLogs } from '@meridian/core/run/logs'
-import type { AttemptOutcome } from '@meridian/core/run/outcome'
+import { type AttemptOutcome, endingOf } from '@meridian/core/run/outcome'
 import {
   type EndRecord,
   type RecordMeans,
@@ -88,7 +88,8 @@ export class Recorder {
       responseObject: outcome.response?.storedAs ?? null,
     }
     if (outcome.status === 'succeeded') this.#ends.add({ ...record, status: 'succeeded', error: null })
-    else if (retryInMs === null) this.#ends.add({ ...record, status: 'failed', error: outcome.errorClass })
+    else if (retryInMs === null)
+      this.#ends.add({ ...record, status: endingOf(outcome.errorClass), error: outcome.errorClass })
     else this.#retries.add({ ...record, projectId: run.projectId, error: outcome.errorClass, delayMs: retryInMs })
   }
 
@@ -104,7 +105,7 @@ export class Recorder {
     this.#options.onRecorded(records.map((record) => record.lease))
   }
 
-  #explain({ run, outcome, startedAtMs, retryInMs }: Performed): void {
+  #explain({ run, outcome, beganAtMs, retryInMs }: Performed): void {
     if (outcome.status !== 'failed') return
     const ending = retryInMs === null ? 'No try is left.' : `Next try in ${(retryInMs / 1_000).toFixed(1)} s.`
     const { tenantId, projectId, jobId, id: runId, attempt } = run
@@ -125,7 +126,7 @@ export class Recorder {
       tenantId,
       runId,
       attempt,
-      atMs: startedAtMs + outcome.durationMs,
+      atMs: beganAtMs + outcome.durationMs,
       level: retryInMs === null ? 'error' : 'warn',
       message: `Attempt ${attempt} failed after ${outcome.durationMs} ms: ${outcome.detail} ${ending}`,
     })

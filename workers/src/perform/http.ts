@@ -1,5 +1,6 @@
 import type { Uuid } from '@meridian/core/kernel/ids'
-import type { AttemptOutcome, AttemptResponse } from '@meridian/core/run/outcome'
+import { type Expectation, isExpectedStatus, unmetExpectation } from '@meridian/core/run/expectation'
+import type { AttemptOutcome, AttemptResponse, ErrorClass } from '@meridian/core/run/outcome'
 import type { HttpMethod } from '@meridian/core/run/target'
 import type { Cancellation } from '../outbound/cancellation.ts'
 import type { ExchangeResult } from '../outbound/exchange.ts'
@@ -18,6 +19,8 @@ export interface HttpAttempt extends AttemptIdentity {
   body: Buffer | null
   /** For the whole attempt, redirects included. */
   timeoutMs: number
+  /** What the response has to be; absent: a status of 2xx. */
+  expect?: Expectation | undefined
   cancellation?: Cancellation
 }
 
@@ -29,7 +32,7 @@ const tooManyRedirects: Refusal = {
 
 /**
  * Performs one attempt of a run over HTTP, following up to five redirects. Always resolves, at the latest a second
- * after the timeout: a 2xx answer is a success, everything else a failure of a known class.
+ * after the timeout: a 2xx answer, or the one that is expected, is a success; everything else a failure of a known class.
  */
 export async function performHttp(
   outbound: Outbound,
@@ -49,8 +52,10 @@ export async function performHttp(
       hop = step.to
       continue
     }
-    const failure = result.failure ?? (step === null ? null : 'to' in step ? tooManyRedirects : step.refusal)
     const response = toAttemptResponse(result, redirects === 0 ? null : hop.url)
+    const barred = result.failure ?? (step === null ? null : 'to' in step ? tooManyRedirects : step.refusal)
+    // Held against the whole body, before the store takes all but its beginning.
+    const failure = barred ?? (response === null ? null : failureOf(response, attempt.expect))
     if (response !== null && response.body.length > keeping.inlineBytesMax)
       await storeBeyondInline(response, attempt, keeping, leftMs())
     return conclude(failure, result, response, { sentAtMs, durationMs: Math.round(performance.now() - startedAt) })
@@ -77,6 +82,23 @@ function nextStep(hop: Hop, { failure, response }: ExchangeResult): Step {
   return failure !== null || response === null ? null : followRedirect(hop, response.status, response.headers.location)
 }
 
+interface Failure {
+  errorClass: ErrorClass
+  detail: string
+}
+
+function failureOf(response: AttemptResponse, expect: Expectation | undefined): Failure | null {
+  const { status } = response
+  if (!isExpectedStatus(status, expect)) {
+    const isSuccess = status >= 200 && status < 300
+    return isSuccess
+      ? { errorClass: 'unexpected-response', detail: `The target answered ${status}, which is not expected.` }
+      : { errorClass: 'http-status', detail: `The target answered ${status}.` }
+  }
+  const detail = expect === undefined ? null : unmetExpectation(expect, response)
+  return detail === null ? null : { errorClass: 'unexpected-response', detail }
+}
+
 function toAttemptResponse({ response }: ExchangeResult, redirectedTo: string | null): AttemptResponse | null {
   if (response === null) return null
   const { status, headers, body, truncated } = response
@@ -84,7 +106,7 @@ function toAttemptResponse({ response }: ExchangeResult, redirectedTo: string | 
 }
 
 function conclude(
-  failure: Refusal | null,
+  failure: Failure | null,
   { sendMs, firstByteMs, connection }: ExchangeResult,
   response: AttemptResponse | null,
   { sentAtMs, durationMs }: { sentAtMs: number | null; durationMs: number },
@@ -94,13 +116,15 @@ function conclude(
   const phases = { sendMs, dnsMs: connection?.dnsMs ?? none, connectMs: connection?.connectMs ?? none, firstByteMs }
   const httpStatus = response?.status ?? 0
   const facts = { durationMs, sentAtMs, phases, httpStatus: httpStatus || null, response, retryAfterMs: null }
-  if (failure !== null) return { ...facts, status: 'failed', errorClass: failure.errorClass, detail: failure.detail }
-  if (httpStatus >= 200 && httpStatus < 300) return { ...facts, status: 'succeeded' }
+  if (failure === null) return { ...facts, status: 'succeeded' }
+  const { errorClass, detail } = failure
+  if (errorClass !== 'http-status' && errorClass !== 'unexpected-response')
+    return { ...facts, status: 'failed', errorClass, detail }
   return {
     ...facts,
     status: 'failed',
-    errorClass: 'http-status',
-    detail: `The target answered ${httpStatus}.`,
+    errorClass,
+    detail,
     retryAfterMs: response && askedDelayMs(httpStatus, response.headers, Date.now()),
     ...(response !== null && forbidsRetry(response.headers) ? { forbidsRetry: true } : {}),
   }

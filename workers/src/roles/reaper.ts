@@ -1,5 +1,6 @@
 import type { Pool } from '@meridian/core/db/client'
 import type { Log } from '@meridian/core/kernel/log'
+import { expireRuns } from '@meridian/core/run/expire'
 import { rescueRuns } from '@meridian/core/run/rescue'
 import type { Pass } from '../loop.ts'
 
@@ -18,4 +19,11 @@ export async function runReaper(options: {
   options.log.warn(rescued, 'runs were rescued')
   options.wake(options.poolId, 0)
   return total >= limit ? 'more' : 'idle'
+}
+
+/** Ends runs whose deadline has passed while they waited. Any number may run. */
+export async function runExpirer({ engine, log }: { engine: Pool; log: Log }): Promise<Pass> {
+  const { looked, expired } = await expireRuns(engine, limit)
+  if (expired > 0) log.info({ expired }, 'runs expired')
+  return looked >= limit ? 'more' : 'idle'
 }

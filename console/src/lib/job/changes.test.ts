@@ -16,6 +16,8 @@ const definition: JobVersionSummary['definition'] = {
   catchUpWindow: null,
   pauseAfterFailures: null,
   afterLastRun: 'keep',
+  startWithin: null,
+  endWithin: null,
   retry,
   priority: 3,
 }

@@ -14,6 +14,8 @@ const words: Record<keyof JobVersionSummary['definition'], string> = {
   pauseAfterFailures: 'pause after failures',
   afterLastRun: 'what comes after the last run',
   retry: 'retries',
+  startWithin: 'time to begin',
+  endWithin: 'time to end',
   priority: 'priority',
 }
 

@@ -22,6 +22,8 @@ const job: JobDefinition = {
   catchUpWindow: 'PT1H',
   pauseAfterFailures: 3,
   afterLastRun: 'delete',
+  startWithin: 'PT1H',
+  endWithin: null,
   retry: { limit: 3, delay: 'PT2S', maxDelay: 'PT1M', factor: 3, jitter: 0 },
   priority: 1,
 }
@@ -55,6 +57,8 @@ describe('the form of a job', () => {
         catchUpWindow: null,
         pauseAfterFailures: null,
         afterLastRun: 'keep',
+        startWithin: null,
+        endWithin: null,
         retry: { limit: 5, delay: 'PT0.1S', maxDelay: 'PT1.6S', factor: 2, jitter: 0.2 },
         priority: 3,
       },

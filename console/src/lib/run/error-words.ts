@@ -8,6 +8,9 @@ const sentences: Record<string, string> = {
   'dns-failed': 'The target’s name could not be looked up.',
   'too-many-redirects': 'The target redirected too often.',
   cancelled: 'It was cancelled.',
+  'unexpected-response': 'The target’s answer was not as expected.',
+  'start-deadline': 'It did not begin in time.',
+  'end-deadline': 'It did not end in time.',
   unreadable: 'What was stored of the request could not be read.',
 }
 
