@@ -56,6 +56,8 @@ for (const { theme, width } of screens) {
       '/jobs?q=nothing-is-called-that',
       '/jobs/new',
       `/jobs/${job.id}`,
+      `/jobs/${job.id}/occurrences`,
+      `/jobs/${job.id}/occurrences?view=month`,
       `/jobs/${job.id}/schedule`,
       `/jobs/${job.id}/definition`,
       `/jobs/${job.id}/versions`,

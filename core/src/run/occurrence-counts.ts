@@ -57,9 +57,9 @@ export const countOccurrences = (
        union all
        select date_trunc($5, nominal_at, $6), 'failed', count(*)::int from runs
        where tenant_id = $1 and job_id = $2 and nominal_at >= $3 and nominal_at < $4
-         and state in (${stateCodes.failed}, ${stateCodes.expired}) and ended_at >= coalesce(
+         and state in (${stateCodes.failed}, ${stateCodes.expired}) and ended_at >= least($3,
            (select min(effective_at) from occurrences where tenant_id = $1 and job_id = $2 and nominal_at >= $3
-             and nominal_at < $4 and moved), $3) - ${clockSlack}
+             and nominal_at < $4 and moved)) - ${clockSlack}
        group by 1 order by 1`,
       [tx.tenantId, jobId, from, to, by, timezone],
     )

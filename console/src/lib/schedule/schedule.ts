@@ -7,8 +7,3 @@ export type ScheduleFault = FieldProblem
 
 /** The next instants of a schedule, with words about it. */
 export type Preview = SchedulePreview
-
-type CronSchedule = Extract<Schedule, { type: 'cron' }>
-
-export type Gap = NonNullable<CronSchedule['gap']>
-export type Fold = NonNullable<CronSchedule['fold']>

@@ -1,0 +1,134 @@
+import type { JobInstant, ListedOccurrence } from '@meridian/sdk'
+import { isOpen } from '#lib/draw/outcome.ts'
+
+/** What an instant of a schedule came to, as it is drawn. `coming`: nothing is decided about it yet. */
+export type Kind = 'succeeded' | 'failed' | 'running' | 'cancelled' | 'skipped' | 'missed' | 'pending' | 'coming'
+
+/** One instant of a schedule, or several in a row that came to the same. */
+export interface Entry {
+  nominalAt: number
+  /** When it runs, or ran. */
+  effectiveAt: number
+  /** The last of several; else `nominalAt`. */
+  untilAt: number
+  count: number
+  kind: Kind
+  /** Why it was skipped or missed, as a machine code. */
+  reason: string | null
+  runId: string | null
+  isCaughtUp: boolean
+  isMoved: boolean
+  note: string | null
+  editedBy: string | null
+  /** It is still to come, so that a person may change it. */
+  isEditable: boolean
+}
+
+/** What the future of a job depends on beside its schedule. */
+export interface Standing {
+  now: number
+  /** From its pause on nothing of it starts, until then; null: until somebody resumes it. */
+  pause: { until: number | null } | undefined
+}
+
+// The ledger is made so far ahead.
+const aheadMaxMs = 56 * 86_400_000
+const undoable: ReadonlySet<string> = new Set(['edited', 'calendar', 'blackout'])
+
+/** The ledger and what the schedule still has, in one row of time. What is in the ledger is not told twice. */
+export function entriesOf(
+  ledger: readonly ListedOccurrence[],
+  coming: readonly JobInstant[],
+  standing: Standing,
+): Entry[] {
+  const decided = ledger.map((occurrence) => fromLedger(occurrence, standing.now))
+  const known = new Set(decided.map(({ nominalAt }) => nominalAt))
+  const ahead = coming
+    .map((instant) => fromSchedule(instant, standing))
+    .filter(({ nominalAt }) => !known.has(nominalAt))
+  return [...decided, ...ahead].toSorted((one, other) => one.nominalAt - other.nominalAt)
+}
+
+function fromLedger(occurrence: ListedOccurrence, now: number): Entry {
+  const { reason, runId, isCaughtUp, isMoved, note, editedBy, count } = occurrence
+  const [nominalAt, effectiveAt, untilAt] = [
+    Date.parse(occurrence.nominalAt),
+    Date.parse(occurrence.effectiveAt),
+    Date.parse(occurrence.untilAt),
+  ]
+  const kind = kindOf(occurrence)
+  const isWaiting = kind === 'pending' && effectiveAt > now
+  const isLeftOut = kind === 'skipped' && undoable.has(reason ?? '') && nominalAt > now
+  const facts = { reason, runId, isCaughtUp, isMoved, note, editedBy, count }
+  return { nominalAt, effectiveAt, untilAt, kind, ...facts, isEditable: isWaiting || isLeftOut }
+}
+
+function kindOf({ outcome, runStatus }: ListedOccurrence): Kind {
+  if (outcome !== 'run') return outcome
+  if (runStatus === null || runStatus === 'succeeded') return 'succeeded'
+  if (runStatus === 'failed' || runStatus === 'expired') return 'failed'
+  if (runStatus === 'cancelled') return 'cancelled'
+  return isOpen(runStatus) ? 'running' : 'skipped'
+}
+
+function fromSchedule(instant: JobInstant, { now, pause }: Standing): Entry {
+  const nominalAt = Date.parse(instant.nominalAt)
+  const isPaused = pause !== undefined && (pause.until === null || nominalAt < pause.until)
+  const reason = isPaused ? 'paused' : instant.skipped
+  return {
+    nominalAt,
+    effectiveAt: Date.parse(instant.effectiveAt),
+    untilAt: nominalAt,
+    count: 1,
+    kind: reason === null ? 'coming' : 'skipped',
+    reason,
+    ...{ runId: null, isCaughtUp: false, isMoved: false, note: null, editedBy: null },
+    isEditable: nominalAt - now <= aheadMaxMs,
+  }
+}
+
+const reasons: Record<string, string> = {
+  overlap: 'Skipped: the run before was still going',
+  'catch-up': 'Missed: too late when it could have run',
+  paused: 'Skipped: the job was paused',
+  calendar: 'Skipped: its calendars are closed',
+  blackout: 'Skipped: in a blackout',
+  edited: 'Skipped by hand',
+  'max-runs': 'It has had all its runs',
+  removed: 'Skipped: its schedule was taken away',
+  shadow: 'In shadow: noted, not started',
+  cancelled: 'Skipped: its run was cancelled before it began',
+  quota: 'Skipped: the organisation had used up its quota',
+}
+
+/** An entry in a few words, without its time. */
+export function entryWords({ kind, reason, isCaughtUp, isMoved, count, nominalAt }: Entry, now: number): string {
+  const isAhead = nominalAt > now
+  const marks = `${isCaughtUp ? ', caught up' : ''}${isMoved && kind !== 'skipped' ? ', moved' : ''}`
+  if (kind === 'skipped' || kind === 'missed') {
+    if (isAhead && reason === 'paused') return 'Will not start: the job is paused'
+    const name = kind === 'missed' ? 'Missed' : 'Skipped'
+    const why = reason ? (reasons[reason] ?? `${name}: ${reason.replaceAll('-', ' ')}`) : name
+    return count > 1 ? `${why}, ${count.toLocaleString('en-GB')} times` : why
+  }
+  const words = {
+    succeeded: 'Ran',
+    failed: 'Failed',
+    running: 'Running',
+    cancelled: 'Cancelled',
+    pending: 'To come, written down',
+    coming: 'To come',
+  }
+  return words[kind] + marks
+}
+
+/** How many of each kind, those there are, in the order that a legend has. */
+export function tally(entries: readonly Pick<Entry, 'kind' | 'count'>[]): { kind: Kind; count: number }[] {
+  const order: Kind[] = ['succeeded', 'failed', 'running', 'cancelled', 'skipped', 'missed', 'pending', 'coming']
+  return order
+    .map((kind) => ({
+      kind,
+      count: entries.reduce((sum, entry) => sum + (entry.kind === kind ? entry.count : 0), 0),
+    }))
+    .filter(({ count }) => count > 0)
+}
