@@ -8,6 +8,8 @@ import { createJob } from '../job/create.ts'
 import type { NewJob } from '../job/job.ts'
 import { pauseJob } from '../job/set-state.ts'
 import { acceptRuns, prepareRun } from '../run/accept.ts'
+import { editOccurrence } from '../run/edit-occurrence.ts'
+import { materialise } from '../run/materialise.ts'
 import { httpTargetValue } from '../run/target.ts'
 import { createTenant, type TestTenant, testCtx } from '../testing/factories.ts'
 import { sampleJob } from '../testing/job-samples.ts'
@@ -69,6 +71,34 @@ describe('starts', () => {
     expect(await countOf(soon(), untilMs)).toBe(2)
     await updateCalendar(ctx, 'none', { weekly: [{ days: [...days], from: '00:00', until: '24:00' }] })
     expect(await countOf(soon(), untilMs)).toBe(0)
+  })
+
+  test('end with the runs that are left to a schedule', async () => {
+    const untilMs = soon() + 5 * hourMs - 1
+    const { id } = await job({ schedule: { ...hourly, maxRuns: 100 } })
+    await db.owner.query('update schedules set runs_left = 3 where job_id = $1', [id])
+    expect(await countOf(Date.now(), untilMs)).toBe(3)
+    // Whatever of them is written ahead, and when all are and the schedule is over.
+    const writeUntil = (atMs: number) => materialise(db.engine, { shard: 1, aheadMs: atMs - Date.now(), limit: 1_000 })
+    await writeUntil(soon() + 1_000)
+    expect(await countOf(Date.now(), untilMs)).toBe(3)
+    await writeUntil(untilMs)
+    expect(await countOf(Date.now(), untilMs)).toBe(3)
+  })
+
+  test('follow what a person made of single occurrences, at once', async () => {
+    const untilMs = soon() + 4 * hourMs - 1
+    const { id } = await job()
+    expect(await countOf(soon() - 1, untilMs)).toBe(4)
+    await editOccurrence(ctx, id, new Date(soon()), { skip: true })
+    expect(await countOf(soon() - 1, untilMs)).toBe(3)
+    await editOccurrence(ctx, id, new Date(soon() + hourMs), { moveTo: new Date(untilMs + 10 * hourMs) })
+    expect(await countOf(soon() - 1, untilMs)).toBe(2)
+    await editOccurrence(ctx, id, new Date(soon() + hourMs), { moveTo: new Date(soon() + 90_000) })
+    expect(await countOf(soon() - 1, soon() + 120_000)).toBe(1)
+    expect(await countOf(soon() - 1, untilMs)).toBe(3)
+    await editOccurrence(ctx, id, new Date(soon()), { skip: false })
+    expect(await countOf(soon() - 1, untilMs)).toBe(4)
   })
 
   const days = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN'] as const

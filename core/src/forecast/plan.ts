@@ -6,7 +6,7 @@ import type { Uuid } from '../kernel/ids.ts'
 import type { JobTiming } from '../schedule/expand.ts'
 import type { FullSchedule } from '../schedule/full-schedule.ts'
 
-/** A job with a schedule that goes on. */
+/** A job that will start by its schedule. */
 export interface PlannedJob extends JobTiming {
   readonly id: Uuid
   readonly name: string
@@ -25,19 +25,43 @@ export interface Plan extends Pick<Covers, 'calendars' | 'blackouts'> {
   readonly stamp: string
 }
 
-type Row = [id: Uuid, name: string, version: number, spec: FullSchedule, queue: string, pool: number, updatedMs: number]
+type Row = [
+  ...job: [id: Uuid, name: string, version: number, spec: FullSchedule, queue: string, pool: number],
+  updatedMs: number,
+  nextAtMs: number | null,
+  runsLeft: number | null,
+  ...ledger: [written: number[] | null, decided: number[] | null, moved: number[] | null, print: number | null],
+]
 
-/** The jobs of the project whose schedules go on, with what decides about their instants from now on. */
-export async function readPlan(tx: Tx): Promise<Plan> {
-  const { tenantId, projectId } = tx
+const ms = (instant: string): string => `round(extract(epoch from ${instant})::float8 * 1000)`
+
+/**
+ * The jobs of a project (the caller's) that will start by their schedules, with what decides about their instants from
+ * now on. What is written ahead is read, the rest is computed from the schedules.
+ */
+export async function readPlan(tx: Tx, projectId = tx.projectId): Promise<Plan> {
+  const { tenantId } = tx
   const nowMs = await databaseNowMs(tx)
   const rows = await runNamed<Row>(
     tx.client,
     'planned_jobs',
-    `select s.job_id, j.name, s.job_version, s.spec, q.name, s.pool, extract(epoch from s.updated_at)::float8 * 1000
+    `with written as (
+       select d.job_id, array_agg(${ms('d.due_at')}) as starts from due d
+       where d.tenant_id = $1 and d.project_id = $2 and d.job_id is not null and d.nominal_at is not null and d.attempt = 0
+         and d.due_at >= now()
+       group by d.job_id)
+     select s.job_id, j.name, s.job_version, s.spec, q.name, s.pool, ${ms('s.updated_at')}, ${ms('s.next_at')}, s.runs_left,
+       w.starts, l.decided, l.moved, l.print
      from schedules s join jobs j on j.tenant_id = s.tenant_id and j.id = s.job_id
      join queues q on q.tenant_id = s.tenant_id and q.id = s.queue_id
-     where s.tenant_id = $1 and s.project_id = $2 and not s.paused and s.next_at is not null`,
+     left join written w on w.job_id = s.job_id
+     left join lateral (
+       select array_agg(${ms('o.nominal_at')}) as decided,
+         array_agg(${ms('o.effective_at')}) filter (where o.outcome = 'pending' and o.run_id is null) as moved,
+         sum(extract(epoch from coalesce(o.effective_at, o.nominal_at))::float8) as print
+       from occurrences o where o.tenant_id = $1 and o.job_id = s.job_id and o.nominal_at >= s.next_at
+         and (o.outcome <> 'pending' or o.run_id is not null or o.moved)) l on s.revisits
+     where s.tenant_id = $1 and s.project_id = $2 and not s.paused and not s.shadow and (s.next_at is not null or w.starts is not null)`,
     [tenantId, projectId],
   )
   const bucketsFromMs = Math.floor(nowMs / 60_000) * 60_000
@@ -45,18 +69,27 @@ export async function readPlan(tx: Tx): Promise<Plan> {
   const schedule = { onlyOn: named('onlyOn'), notOn: named('notOn') }
   const [covers] = await resolveCovers(tx.client, [{ tenantId, projectId, schedule, sinceMs: nowMs }])
   const changedMs = rows.reduce((latest, row) => Math.max(latest, row[6]), 0)
+  const editsPrint = rows.reduce((sum, row) => sum + (row[10]?.length ?? 0) + (row[12] ?? 0), 0)
   return {
-    jobs: rows.map(([id, name, version, spec, queue, pool]) => ({
-      ...{ id, name, version, queue, pool },
-      schedule: spec,
-      seed: id,
-    })),
+    jobs: rows.map((row) => toPlannedJob(row, nowMs)),
     calendars: covers?.calendars ?? {},
     blackouts: covers?.blackouts ?? [],
     fromMs: nowMs,
     bucketsFromMs,
-    stamp: [tenantId, projectId, rows.length, changedMs, covers?.key, bucketsFromMs].join(),
+    stamp: [tenantId, projectId, rows.length, changedMs, editsPrint, covers?.key, bucketsFromMs].join(),
   }
+}
+
+function toPlannedJob(row: Row, nowMs: number): PlannedJob {
+  const [id, name, version, schedule, queue, pool, , nextAtMs, left, written, decided, moved] = row
+  const ledger = {
+    beforeMs: nextAtMs ?? nowMs,
+    nominalMs: decided ?? [],
+    startsMs: [...(written ?? []), ...(moved ?? [])],
+  }
+  // One that is over has what is written still to come.
+  const runsLeft = nextAtMs === null ? 0 : (left ?? undefined)
+  return { id, name, version, queue, pool, schedule, seed: id, ledger, runsLeft }
 }
 
 /** Runs that were given an instant of their own, which no schedule knows of, in slices from `bucketsFromMs` on. */

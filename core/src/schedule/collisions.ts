@@ -42,7 +42,8 @@ export function* collisionSteps(
     yield
     if (result === undefined || 'failure' in result) continue
     found.push(result.starts)
-    for (const at of result.starts.atMs) meet(moments, at, { jobs: result.starts.jobs.length, place: found.length })
+    const meeting = { count: result.starts.jobs.length, print: printOf(result.starts.jobs) }
+    for (const at of result.starts.atMs) meet(moments, at, meeting)
   }
   const worst = gather(moments, least)
     .sort((a, b) => b.count - a.count || a.atMs - b.atMs)
@@ -62,18 +63,28 @@ export function* collisionSteps(
 
 interface Moment {
   count: number
-  /** Of the places of those that meet: the same jobs give the same. */
+  /** Of those that meet, in whatever order they were found: the same jobs give the same. */
   print: number
 }
 
-function meet(moments: Map<number, Moment>, at: number, { jobs, place }: { jobs: number; place: number }): void {
+function printOf(jobs: readonly number[]): number {
+  let print = 0
+  for (const job of jobs) {
+    let mixed = Math.imul(job ^ (job >>> 16), 0x7feb352d)
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b)
+    print = (print + (mixed ^ (mixed >>> 16))) >>> 0
+  }
+  return print
+}
+
+function meet(moments: Map<number, Moment>, at: number, meeting: Readonly<Moment>): void {
   const moment = moments.get(at)
   if (moment === undefined) {
-    moments.set(at, { count: jobs, print: place })
+    moments.set(at, { ...meeting })
     return
   }
-  moment.count += jobs
-  moment.print = (Math.imul(moment.print, 0x01000193) ^ place) >>> 0
+  moment.count += meeting.count
+  moment.print = (moment.print + meeting.print) >>> 0
 }
 
 /** Moments at which the same jobs meet, as one. */

@@ -19,6 +19,19 @@ export interface JobTiming {
   readonly schedule: FullSchedule
   /** What makes the job's own spread, such as its id. */
   readonly seed?: string
+  readonly ledger?: Ledger | undefined
+  /** Runs that its `maxRuns` still allows it; without it, all of them. */
+  readonly runsLeft?: number | undefined
+}
+
+/** What is decided already of the instants of a schedule. */
+export interface Ledger {
+  /** Everything before it is. */
+  readonly beforeMs: number
+  /** Instants from there on that are, too: a person skipped or moved them. */
+  readonly nominalMs: readonly number[]
+  /** When what was decided starts. */
+  readonly startsMs: readonly number[]
 }
 
 /** The starts of some jobs, which are the same for all of them: sorted, in epoch milliseconds. */
@@ -54,6 +67,7 @@ export type Step = { readonly starts: Starts } | { readonly failure: Failure } |
 export function* expandSchedules(jobs: readonly JobTiming[], options: ExpandOptions): Generator<Step, void, undefined> {
   const blackouts = sortBlackouts(options.blackouts ?? [])
   const budget = { left: options.lookedAtMax ?? lookedAtDefault }
+  yield* decidedStarts(jobs, options)
   for (const group of groupJobs(jobs).values()) {
     try {
       yield* expandGroup(jobs, group, { ...options, blackouts, budget })
@@ -64,14 +78,26 @@ export function* expandSchedules(jobs: readonly JobTiming[], options: ExpandOpti
   }
 }
 
+function* decidedStarts(
+  jobs: readonly JobTiming[],
+  { fromMs, untilMs }: ExpandOptions,
+): Generator<Step, void, undefined> {
+  for (const [index, { ledger }] of jobs.entries()) {
+    const atMs = (ledger?.startsMs ?? []).filter((at) => at >= fromMs && at < untilMs).sort((a, b) => a - b)
+    if (atMs.length > 0) yield { starts: { jobs: [index], atMs } }
+  }
+}
+
 function groupJobs(jobs: readonly JobTiming[]): Map<string, number[]> {
   const groups = new Map<string, number[]>()
   const texts = new Map<FullSchedule, string>()
   const resolver = hashResolver()
-  for (const [index, { schedule, seed = '' }] of jobs.entries()) {
+  for (const [index, { schedule, seed = '', ledger, runsLeft }] of jobs.entries()) {
     const text = texts.get(schedule) ?? JSON.stringify(schedule)
     texts.set(schedule, text)
-    const key = text + resolver(schedule, seed)
+    const rest =
+      ledger || runsLeft !== undefined ? [ledger?.beforeMs, runsLeft, ...(ledger?.nominalMs ?? [])].join() : ''
+    const key = text + resolver(schedule, seed) + rest
     const group = groups.get(key)
     if (group) group.push(index)
     else groups.set(key, [index])
@@ -99,6 +125,8 @@ interface Placed {
   readonly nominalMs: number
   readonly placedMs: number
   readonly roomMs: number
+  /** It uses up one of the runs that are left. */
+  readonly isCounted: boolean
 }
 
 function* expandGroup(
@@ -113,12 +141,17 @@ function* expandGroup(
   const { calendars } = options
   const compiled = compileSchedule(job.schedule, nativeZones, { ...seed, ...(calendars ? { calendars } : {}) })
   const [jitterMs, windowMs] = [spreadMs(job.schedule.jitter), spreadMs(job.schedule.window)]
-  const placed = yield* placedBetween(compiled, options, Math.max(jitterMs, windowMs))
+  const runsLeft = job.runsLeft ?? compiled.runsLeft
+  const rest = { runsLeft, ledger: job.ledger, delayMs: Math.max(jitterMs, windowMs) }
+  const placed = yield* placedBetween(compiled, options, rest)
   const startsWith = (delayOf: (one: Placed) => number): number[] => {
     const atMs: number[] = []
+    let runs = 0
     for (const one of placed) {
       const { effectiveMs, skipped } = afterBlackouts(options.blackouts, one.placedMs + delayOf(one))
-      if (!skipped && effectiveMs >= options.fromMs && effectiveMs < options.untilMs) atMs.push(effectiveMs)
+      if (skipped) continue
+      if (one.isCounted && ++runs > runsLeft) break
+      if (effectiveMs >= options.fromMs && effectiveMs < options.untilMs) atMs.push(effectiveMs)
     }
     return atMs.sort((a, b) => a - b)
   }
@@ -135,22 +168,37 @@ function* expandGroup(
   }
 }
 
+/** What is left to a schedule beside what its ledger holds. */
+interface Rest {
+  readonly runsLeft: number
+  readonly ledger: Ledger | undefined
+  /** The longest that jitter or a window holds a start back. */
+  readonly delayMs: number
+}
+
 function* placedBetween(
   compiled: CompiledSchedule,
   { fromMs, untilMs, blackouts, budget }: GroupOptions,
-  delayMs: number,
+  { runsLeft, ledger, delayMs }: Rest,
 ): Generator<undefined, Placed[], undefined> {
   const isRolled = compiled.schedule.roll !== undefined && compiled.schedule.roll !== 'skip'
   const blackoutMs = Math.max(0, ...blackouts.map((blackout) => blackout.untilMs - blackout.fromMs))
   const earliestMs = fromMs - delayMs - blackoutMs - (isRolled ? rolledMs : 0)
+  const countedFromMs = ledger?.beforeMs ?? fromMs
+  const decided = new Set(ledger?.nominalMs)
+  const mayBeSkipped = (at: number): boolean =>
+    blackouts.some((blackout) => blackout.fromMs <= at + delayMs && blackout.untilMs > at)
   const placed: Placed[] = []
-  let hit = compiled.next(earliestMs - 1)
-  let runs = 0
-  while (hit !== undefined && hit.at < untilMs + compiled.leadMs) {
+  let hit = compiled.next((ledger?.beforeMs ?? earliestMs) - 1)
+  for (let runs = 0; hit !== undefined && hit.at < untilMs + compiled.leadMs && runs < runsLeft; ) {
     const following = compiled.next(hit.at)
     const { effectiveMs, skipped } = compiled.place(hit)
-    if (!skipped && (hit.at < fromMs || runs++ < compiled.runsLeft))
-      placed.push({ nominalMs: hit.at, placedMs: effectiveMs, roomMs: (following?.at ?? Infinity) - hit.at })
+    if (!skipped && !decided.has(hit.at)) {
+      const isCounted = hit.at >= countedFromMs
+      placed.push({ nominalMs: hit.at, placedMs: effectiveMs, roomMs: (following?.at ?? Infinity) - hit.at, isCounted })
+      // What a blackout may skip is counted when it is known whether it does.
+      if (isCounted && !mayBeSkipped(effectiveMs)) runs++
+    }
     if (--budget.left < 0) throw new RangeError('It has too many occurrences to look at')
     if (budget.left % stepSize === 0) yield
     hit = following

@@ -58,6 +58,33 @@ describe('a forecast', () => {
     expect(result.failures).toEqual([])
   })
 
+  test('begins where the ledger ends, with what that has decided otherwise', () => {
+    const at = (hour: number) => fromMs + hour * 3_600_000
+    const hoursOf = (job: ForecastJob, more: object = {}) =>
+      [...forecast([job], { ...day, ...more }).total.starts].flatMap((count, hour) =>
+        new Array<number>(count).fill(hour),
+      )
+    const hourly = cron('0 * * * *')
+    // Before 20:00 all is decided: one still starts at 03:30. 22:00 was skipped, and 23:00 moved to 05:00.
+    const ledger = { beforeMs: at(20), nominalMs: [at(22), at(23)], startsMs: [at(3.5), at(5), at(30)] }
+    expect(hoursOf({ schedule: hourly, ledger })).toEqual([3, 5, 20, 21])
+    expect(hoursOf({ schedule: hourly, ledger: { ...ledger, startsMs: [] }, runsLeft: 1 })).toEqual([20])
+    expect(hoursOf({ schedule: hourly, ledger, runsLeft: 0 })).toEqual([3, 5])
+    expect(hoursOf({ schedule: cron('0 * * * *', { maxRuns: 9 }), runsLeft: 2 })).toEqual([0, 1])
+    expect(hoursOf({ schedule: cron('0 * * * *', { maxRuns: 3 }) })).toEqual([0, 1, 2])
+  })
+
+  test('counts no run for an instant that a blackout skips', () => {
+    const options = { ...day, blackouts: [{ name: 'a', fromMs: fromMs + 3_000_000, untilMs: fromMs + 9_000_000 }] }
+    const { total } = forecast([{ schedule: cron('0 * * * *'), runsLeft: 2 }], options)
+    expect([...total.starts].slice(0, 6)).toEqual([1, 0, 0, 1, 0, 0])
+  })
+
+  test('computes equal schedules together unless their ledgers differ', () => {
+    const jobs = [1, 1, 2, undefined].map((runsLeft) => ({ schedule: cron('0 * * * *'), runsLeft }))
+    expect(forecast(jobs, day).total.starts.slice(0, 3)).toEqual(Float64Array.from([4, 2, 1]))
+  })
+
   test('counts by key, each job once for each of its keys', () => {
     const { byKey, total } = forecast(
       [
