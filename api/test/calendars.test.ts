@@ -26,7 +26,7 @@ test('a calendar is made, changed by who has seen it last, and every version sta
   expect((await client.send('PATCH', path, { dates: [] }, { 'if-match': etag })).status).toBe(412)
   expect((await client.get<Calendar>(`${path}/versions/1`)).body.dates).toEqual(['2026-12-25'])
   expect((await client.get<Page<Calendar>>(`${path}/versions`)).body.data.map(({ version }) => version)).toEqual([2, 1])
-  expect((await client.get<Page<Calendar>>('/v1/calendars')).body.data).toEqual([changed.body])
+  expect((await client.get<Page<Calendar>>('/v1/calendars')).body.data).toEqual([{ ...changed.body, jobCount: 0 }])
   const wrong = await client.send<Problem>('PATCH', path, {
     weekly: [{ days: ['NOON'], from: '09:00', until: '10:00' }],
   })
@@ -44,6 +44,7 @@ test('a calendar in use is kept, and the answer names the jobs', async () => {
   const kept = await client.send<Problem>('DELETE', '/v1/calendars/closed')
   expect([kept.status, kept.body.current]).toEqual([409, { count: 1, jobs: [{ id: job.id, name: 'Nightly' }] }])
   expect((await client.get<Calendar>('/v1/calendars/closed')).body.use).toEqual(kept.body.current)
+  expect((await client.get<Page<{ jobCount: number }>>('/v1/calendars')).body.data[0]?.jobCount).toBe(1)
   await client.send('DELETE', `/v1/jobs/${job.id}`)
   expect((await client.send('DELETE', '/v1/calendars/closed')).status).toBe(204)
   expect((await client.get('/v1/calendars/closed')).status).toBe(404)
@@ -67,4 +68,22 @@ test('blackouts are set and lifted, and those that are over can be left out', as
   expect([backwards.status, backwards.body.errors?.[0]?.pointer]).toEqual([422, '/until'])
   expect((await client.post('/v1/blackouts', { ...body, isForAll: true })).status).toBe(403)
   expect((await client.send('DELETE', `/v1/blackouts/${made.id}`)).status).toBe(204)
+})
+
+test('the days of a calendar are told before it is saved, and the places whose holidays are known', async () => {
+  const { client } = await api.tenant()
+  const calendar = { holidays: [{ country: 'DE', state: 'BY' }], ranges: [{ from: '2027-01-07', until: '2027-01-07' }] }
+  const days = await client.post('/v1/calendars/days', { calendar, from: '2027-01-02', until: '2027-01-08' })
+  const hours = [{ from: '00:00', until: '24:00' }]
+  expect(days.body).toEqual({
+    data: [
+      { date: '2027-01-06', hours, holiday: 'Heilige Drei Könige' },
+      { date: '2027-01-07', hours, holiday: null },
+    ],
+  })
+  const wrong = { calendar: { holidays: [{ country: 'XX' }] }, from: '2027-01-02', until: '2027-01-08' }
+  const refused = await client.post<Problem>('/v1/calendars/days', wrong)
+  expect([refused.status, refused.body.errors?.[0]?.pointer]).toEqual([422, '/calendar/holidays/0'])
+  const places = await client.get<{ data: unknown[] }>('/v1/holiday-places?country=DE&state=BY')
+  expect(places.body.data).toContainEqual({ code: 'A', name: 'Stadt Augsburg' })
 })

@@ -35,6 +35,12 @@ export const calendars = (to: Connection) => ({
   /** The events of an iCalendar file as the days and ranges of a calendar. Saves nothing. */
   readIcs: (body: WithDates<wire.ReadIcs, 'from' | 'until'>, options?: CallOptions) =>
     value(api.readIcs({ ...call(to, options), body: body as wire.ReadIcs })),
+  /** The days that a calendar holds, saved or not. */
+  days: async (body: wire.CalendarDaysRequest, options?: CallOptions) =>
+    (await value(api.previewCalendarDays({ ...call(to, options), body }))).data,
+  /** Countries whose holidays are known; with a country its states, with a state as well the regions of that. */
+  holidayPlaces: async (query: Query<wire.ListHolidayPlacesData> = {}, options?: CallOptions) =>
+    (await value(api.listHolidayPlaces({ ...call(to, options), query }))).data,
 })
 
 type NewBlackout = Omit<wire.NewBlackout, 'from' | 'until'> & { from: string | Date; until: string | Date }

@@ -1,6 +1,7 @@
 import { withIdempotency } from '@meridian/core/access/idempotency'
-import { calendarChangesValue, calendarNameValue } from '@meridian/core/calendar/calendar'
+import { calendarChangesValue, calendarDefinitionValue, calendarNameValue } from '@meridian/core/calendar/calendar'
 import { createCalendar, newCalendarValue } from '@meridian/core/calendar/create'
+import { daysOfCalendar, listHolidayPlaces } from '@meridian/core/calendar/days'
 import { deleteCalendar } from '@meridian/core/calendar/delete'
 import { getCalendar, getCalendarVersion, listCalendars, listCalendarVersions } from '@meridian/core/calendar/list'
 import { icsTextValue, readIcs } from '@meridian/core/calendar/read-ics'
@@ -16,6 +17,8 @@ import {
   calendarVersionToWire,
   calendarVersionWire,
   calendarWire,
+  listedCalendarToWire,
+  listedCalendarWire,
   useToWire,
 } from '../wire/calendar.ts'
 import { pageOf, pageQuery, toPage, toPageRequest } from '../wire/page.ts'
@@ -67,8 +70,8 @@ const list = operation({
   summary: 'List calendars, oldest first',
   access: needs('calendars:read'),
   query: z.strictObject(pageQuery),
-  answer: { status: 200, description: 'A page of calendars.', schema: pageOf(calendarWire) },
-  handle: async ({ ctx, query }) => toPage(await listCalendars(ctx, toPageRequest(query)), calendarToWire),
+  answer: { status: 200, description: 'A page of calendars.', schema: pageOf(listedCalendarWire) },
+  handle: async ({ ctx, query }) => toPage(await listCalendars(ctx, toPageRequest(query)), listedCalendarToWire),
 })
 
 const get = operation({
@@ -210,4 +213,76 @@ const fromIcs = operation({
   },
 })
 
-export const calendarOperations = [create, list, fromIcs, get, update, remove, listVersions, getVersion]
+const exampleDays = { from: '2026-12-01', until: '2026-12-31' }
+
+const days = operation({
+  id: 'previewCalendarDays',
+  method: 'post',
+  path: '/v1/calendars/days',
+  tag: 'Calendars',
+  summary: 'See which days a calendar holds',
+  description: 'Of a calendar as it is written here, saved or not.',
+  access: needs('calendars:read'),
+  body: z
+    .strictObject({
+      calendar: calendarDefinitionValue.omit({ description: true }).meta({ id: 'CalendarContents' }),
+      from: z.string().meta({ format: 'date', examples: [exampleDays.from] }),
+      until: z
+        .string()
+        .meta({ format: 'date', examples: [exampleDays.until], description: 'Included; 800 days at most.' }),
+    })
+    .meta({ id: 'CalendarDaysRequest' }),
+  example: { calendar: { holidays: [{ country: 'GB' }] }, ...exampleDays },
+  answer: {
+    status: 200,
+    description: 'The days, in their order. Those that it does not hold are left out.',
+    schema: z.strictObject({
+      data: z.array(
+        z
+          .strictObject({
+            date: z.string().meta({ format: 'date', examples: ['2026-12-25'] }),
+            hours: z
+              .array(z.strictObject({ from: z.string(), until: z.string() }))
+              .meta({ description: 'From 00:00 until 24:00 when it is the whole day.' }),
+            holiday: z
+              .string()
+              .nullable()
+              .meta({ examples: ['Christmas Day'] }),
+          })
+          .meta({ id: 'CalendarDay' }),
+      ),
+    }),
+  },
+  async handle({ ctx, body }) {
+    const { calendar: definition, from, until } = body
+    return { data: await daysOfCalendar(ctx, { definition, from, until }) }
+  },
+})
+
+const places = operation({
+  id: 'listHolidayPlaces',
+  method: 'get',
+  path: '/v1/holiday-places',
+  tag: 'Calendars',
+  summary: 'List the places whose holidays are known',
+  description: 'Countries; with `country` its states, with `state` as well the regions of that.',
+  access: needs('calendars:read'),
+  query: z.strictObject({ country: z.string().max(2).optional(), state: z.string().max(20).optional() }),
+  answer: {
+    status: 200,
+    description: 'The places, by their names.',
+    schema: z.strictObject({
+      data: z.array(
+        z
+          .strictObject({
+            code: z.string().meta({ description: 'As `holidays` of a calendar takes it.', examples: ['DE'] }),
+            name: z.string().meta({ examples: ['Germany'] }),
+          })
+          .meta({ id: 'HolidayPlace' }),
+      ),
+    }),
+  },
+  handle: async ({ ctx, query }) => ({ data: await listHolidayPlaces(ctx, query) }),
+})
+
+export const calendarOperations = [create, list, fromIcs, days, get, update, remove, listVersions, getVersion, places]

@@ -1,5 +1,6 @@
 import type { Blackout } from '@meridian/core/calendar/blackouts'
 import { type Calendar, type CalendarVersion, calendarDefinitionValue } from '@meridian/core/calendar/calendar'
+import type { ListedCalendar } from '@meridian/core/calendar/list'
 import type { CalendarUse } from '@meridian/core/calendar/users'
 import { toWireId } from '@meridian/core/kernel/ids'
 import { z } from 'zod'
@@ -17,6 +18,10 @@ export const calendarWire = z
     updatedAt: instant,
   })
   .meta({ id: 'Calendar', description: 'A named set of days and hours: everything that one of its parts holds.' })
+
+export const listedCalendarWire = calendarWire
+  .extend({ jobCount: z.int().meta({ description: 'Jobs of all projects whose schedules name it.' }) })
+  .meta({ id: 'ListedCalendar' })
 
 export const calendarDetailsWire = calendarWire
   .extend({
@@ -54,6 +59,11 @@ export const calendarToWire = (calendar: Calendar): z.output<typeof calendarWire
   createdAt: toInstant(calendar.createdAt),
   updatedAt: toInstant(calendar.updatedAt),
 })
+
+export const listedCalendarToWire = ({
+  jobCount,
+  ...calendar
+}: ListedCalendar): z.output<typeof listedCalendarWire> => ({ ...calendarToWire(calendar), jobCount })
 
 export const useToWire = (use: CalendarUse): z.output<typeof calendarDetailsWire>['use'] => ({
   count: use.count,

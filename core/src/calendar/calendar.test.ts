@@ -2,12 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { type Ctx, withRead, withTx } from '../db/context.ts'
 import { createJob } from '../job/create.ts'
 import { pauseJob } from '../job/set-state.ts'
+import type { AppError } from '../kernel/errors.ts'
 import { materialise } from '../run/materialise.ts'
 import { isOpenAt } from '../schedule/roll.ts'
 import { createTenant, type TestTenant, testCtx } from '../testing/factories.ts'
 import { sampleJob, trailOf } from '../testing/job-samples.ts'
 import { createTestDb, type TestDb } from '../testing/test-db.ts'
 import { createCalendar } from './create.ts'
+import { daysOfCalendar, listHolidayPlaces } from './days.ts'
 import { deleteCalendar } from './delete.ts'
 import { getCalendar, getCalendarVersion, listCalendars, listCalendarVersions } from './list.ts'
 import { readIcs } from './read-ics.ts'
@@ -55,7 +57,7 @@ describe('a calendar', () => {
     expect(items.map(({ version }) => version)).toEqual([2])
     const rest = await listCalendarVersions(ctx, 'closed', { limit: 1, cursor: nextCursor ?? '' })
     expect([rest.items.map(({ version }) => version), rest.nextCursor]).toEqual([[1], null])
-    expect((await listCalendars(ctx, { limit: 10 })).items).toEqual([changed])
+    expect((await listCalendars(ctx, { limit: 10 })).items).toEqual([{ ...changed, jobCount: 0 }])
     expect(await trailOf(db, made.id)).toEqual({
       events: ['calendar.created', 'calendar.updated'],
       actions: ['calendar.create', 'calendar.update'],
@@ -227,4 +229,46 @@ test('an iCalendar file becomes days and ranges, and what is left out is told', 
     problems: ['Odd: it has no DTSTART'],
   })
   expect(() => readIcs(ctx, { ics, timezone: 'Europe/Nowhere' })).toThrow('not valid')
+})
+
+describe('the days of a calendar', () => {
+  const nothing = { dates: [], ranges: [], weekly: [], holidays: [] }
+
+  test('are told with their hours and what a holiday is called, before it is saved', async () => {
+    const definition = {
+      ...nothing,
+      weekly: [{ days: ['WED' as const], from: '09:00', until: '17:00' }],
+      ranges: [{ from: '2026-12-22T18:00', until: '2026-12-23T10:00' }],
+      holidays: [{ country: 'GB', state: 'ENG' }],
+    }
+    const range = { from: '2026-12-22', until: '2026-12-25' }
+    expect(await daysOfCalendar(ctx, { definition, ...range })).toEqual([
+      { date: '2026-12-22', hours: [{ from: '18:00', until: '24:00' }], holiday: null },
+      {
+        date: '2026-12-23',
+        hours: [{ from: '00:00', until: '17:00' }],
+        holiday: null,
+      },
+      { date: '2026-12-25', hours: [{ from: '00:00', until: '24:00' }], holiday: 'Christmas Day' },
+    ])
+  })
+
+  test('are those of a year and a bit, of places that are known', async () => {
+    const ask = (from: string, until: string, holidays: { country: string }[] = []) =>
+      daysOfCalendar(ctx, { definition: { ...nothing, holidays }, from, until })
+    expect(await ask('2026-01-01', '2028-03-10')).toEqual([])
+    const pointers = (asked: Promise<unknown>) =>
+      asked.catch((error: AppError) => error.extra.errors?.map(({ pointer }) => pointer))
+    expect(await pointers(ask('2026-01-01', '2028-03-11'))).toEqual(['/until'])
+    expect(await pointers(ask('2026-01-02', '2026-01-01'))).toEqual(['/until'])
+    expect(await pointers(ask('2026-02-30', '2026-03-01'))).toEqual(['/from'])
+    expect(await pointers(ask('2026-02-20', '2026-03-01', [{ country: 'XX' }]))).toEqual(['/calendar/holidays/0'])
+  })
+
+  test('can be those of any country, state and region that is listed', async () => {
+    expect(await listHolidayPlaces(ctx, {})).toContainEqual({ code: 'DE', name: 'Germany' })
+    expect(await listHolidayPlaces(ctx, { country: 'DE' })).toContainEqual({ code: 'BY', name: 'Bayern' })
+    expect((await listHolidayPlaces(ctx, { country: 'DE', state: 'BY' })).map(({ code }) => code)).toContain('A')
+    expect(await listHolidayPlaces(ctx, { country: 'XX' })).toEqual([])
+  })
 })

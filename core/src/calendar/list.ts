@@ -12,19 +12,31 @@ import {
   selectCalendars,
   toCalendar,
 } from './calendar.ts'
-import { type CalendarUse, jobsUsing, toUse } from './users.ts'
+import { type CalendarUse, countUsers, jobsUsing, toUse } from './users.ts'
+
+export interface ListedCalendar extends Calendar {
+  /** Jobs of all projects whose schedules name it. */
+  jobCount: number
+}
 
 /** The tenant's calendars, oldest first. */
-export async function listCalendars(ctx: Ctx, page: PageRequest): Promise<Page<Calendar>> {
+export async function listCalendars(ctx: Ctx, page: PageRequest): Promise<Page<ListedCalendar>> {
   requireScope(ctx, 'calendars:read')
   const after = page.cursor === undefined ? undefined : gt(calendars.id, decodeCursor(page.cursor))
-  const rows = await withRead(ctx, (tx) =>
-    selectCalendars(tx)
+  return withRead(ctx, async (tx) => {
+    const rows = await selectCalendars(tx)
       .where(and(eq(calendars.tenantId, tx.tenantId), after))
       .orderBy(asc(calendars.id))
-      .limit(page.limit + 1),
-  )
-  return toPage(rows.map(toCalendar), page.limit)
+      .limit(page.limit + 1)
+    const counts = await countUsers(
+      tx,
+      rows.map(({ name }) => name),
+    )
+    return toPage(
+      rows.map((row) => ({ ...toCalendar(row), jobCount: counts.get(row.name) ?? 0 })),
+      page.limit,
+    )
+  })
 }
 
 /** One calendar of the tenant and who uses it. Throws `not-found`. */

@@ -21,6 +21,19 @@ export async function jobsUsing(tx: Tx, calendar: string): Promise<CalendarUser[
   return rows.map(([id, name, projectId]) => ({ id, name, projectId }))
 }
 
+/** How many jobs name each of some calendars; those that none names are left out. */
+export async function countUsers(tx: Tx, names: readonly string[]): Promise<Map<string, number>> {
+  const rows = await runNamed<[string, number]>(
+    tx.client,
+    'calendar_user_counts',
+    `select n.name, count(*)::int from schedules s
+     join unnest($2::text[]) n(name) on s.spec -> 'onlyOn' ? n.name or s.spec -> 'notOn' ? n.name
+     where s.tenant_id = $1 and s.spec ?| array['onlyOn', 'notOn'] group by n.name`,
+    [tx.tenantId, names],
+  )
+  return new Map(rows)
+}
+
 /** Who uses a calendar, as a caller may see it: jobs of their own project by name, those of others as a number. */
 export interface CalendarUse {
   count: number

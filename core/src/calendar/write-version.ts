@@ -9,8 +9,8 @@ import type { CalendarDefinition } from './calendar.ts'
 /** The holidays of places. Their data is big, so only a process that meets one has it. */
 export const loadHolidays = async (): Promise<HolidaySource> => (await import('../schedule/holidays.ts')).holidayDays
 
-/** Throws `validation-failed` for places whose holidays nobody knows. */
-export async function requireKnownPlaces(places: readonly HolidayQuery[]): Promise<void> {
+/** Throws `validation-failed` for places whose holidays nobody knows, with pointers that begin with `pointer`. */
+export async function requireKnownPlaces(places: readonly HolidayQuery[], pointer = ''): Promise<void> {
   if (places.length === 0) return
   const holidays = await loadHolidays()
   const problems: FieldProblem[] = []
@@ -19,7 +19,7 @@ export async function requireKnownPlaces(places: readonly HolidayQuery[]): Promi
       holidays(place, 2026)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
-      problems.push({ pointer: `/holidays/${index}`, detail: error.message })
+      problems.push({ pointer: `${pointer}/holidays/${index}`, detail: error.message })
     }
   }
   if (problems.length > 0) throw validationFailed(problems)

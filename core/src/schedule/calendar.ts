@@ -79,7 +79,8 @@ export function compileCalendar(calendar: Calendar, holidaySource?: HolidaySourc
   }
 }
 
-function toDay(text: string): number | undefined {
+/** The day of a date such as `2026-12-25`; undefined for anything else. */
+export function toDay(text: string): number | undefined {
   const [, year, month, day] = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(text) ?? []
   const parsed = year === undefined ? undefined : parseBasicTime(`${year}${month}${day}`)
   return parsed?.kind === 'date' ? parsed.day : undefined

@@ -7,17 +7,45 @@ import { parseBasicTime } from './rrule-text.ts'
  * The holidays of a country, state or region in a year, by the data of date-holidays. Load this file only where it is
  * needed: the data takes 40 MB. Throws `RangeError` for a place that it does not know.
  */
-export function holidayDays({ country, state, region, types = ['public'] }: HolidayQuery, year: number): number[] {
-  const holidays = placeOf(country, state, region)
-  const days = new Set<number>()
-  for (const { date, start, end, type } of holidays.getHolidays(year)) {
+export const holidayDays = (query: HolidayQuery, year: number): number[] =>
+  [...holidayNames(query, year).keys()].sort((a, b) => a - b)
+
+/** The same days with what the first holiday of each is called. Throws as `holidayDays`. */
+export function holidayNames(
+  { country, state, region, types = ['public'] }: HolidayQuery,
+  year: number,
+): Map<number, string> {
+  const names = new Map<number, string>()
+  for (const { date, start, end, type, name } of placeOf(country, state, region).getHolidays(year)) {
     if (!types.includes(type)) continue
     const first = toDay(date)
     // What begins on the evening before ends within the day that it is about.
     const length = Math.max(1, Math.round((end.getTime() - start.getTime()) / 86_400_000))
-    for (let day = first; day < first + length; day++) if (dateOf(day).year === year) days.add(day)
+    for (let day = first; day < first + length; day++)
+      if (dateOf(day).year === year && !names.has(day)) names.set(day, name)
   }
-  return [...days].sort((a, b) => a - b)
+  return names
+}
+
+/** A place whose holidays are known: a country, or a state or region of what was asked for. */
+export interface HolidayPlace {
+  code: string
+  name: string
+}
+
+/** The countries, the states of a country, or the regions of a state, by name; none for a place that has none. */
+export function holidayPlaces(within: { country?: string | undefined; state?: string | undefined }): HolidayPlace[] {
+  const { country, state } = within
+  const index = new Holidays()
+  const found =
+    country === undefined
+      ? index.getCountries('en')
+      : state === undefined
+        ? index.getStates(country, 'en')
+        : index.getRegions(country, state, 'en')
+  return Object.entries(found ?? {})
+    .map(([code, name]): HolidayPlace => ({ code, name: String(name) }))
+    .sort((a, b) => a.name.localeCompare(b.name, 'en'))
 }
 
 const places = new Map<string, Holidays>()
