@@ -41,6 +41,12 @@ for (const { theme, width } of screens) {
       filter: { search: label },
       changes: { priority: 2 },
     })
+    const calendar = await sdk.calendars.create({
+      name: label,
+      description: label.padEnd(200, '-long'),
+      weekly: [{ days: ['SAT'], from: '09:00', until: '17:00' }],
+      holidays: [{ country: 'GB', state: 'ENG' }],
+    })
     const imported = await sdk.imports.create({ source: '25 6 * * * curl https://example.com/', prefix: label })
     const context = await browser.newContext({
       baseURL: status.urls.console,
@@ -68,6 +74,10 @@ for (const { theme, width } of screens) {
       `/runs/${run.id}`,
       '/operations',
       `/operations/${operation.id}`,
+      '/calendars',
+      '/calendars/~new',
+      `/calendars/${calendar.name}`,
+      `/calendars/${calendar.name}/edit`,
       '/imports',
       '/imports/new',
       `/imports/${imported.id}`,
@@ -85,6 +95,7 @@ for (const { theme, width } of screens) {
     expect.soft(await axeFindings(page), 'the sign-in').toEqual([])
     await context.close()
     await sdk.jobs.delete(job.id)
+    await sdk.calendars.delete(calendar.name)
     for (const { jobId } of imported.entries) if (jobId) await sdk.jobs.delete(jobId)
   })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseClock } from './clock.ts'
+import { parseClock, parseEndClock } from './clock.ts'
 
 describe('parseClock', () => {
   it.each([
@@ -20,5 +20,20 @@ describe('parseClock', () => {
 
   it.each(['', '24:00', '6:60', '6:2', 'noon', '13 pm', '0 am', '06:25:30', '-1'])('does not read %j', (text) => {
     expect(parseClock(text)).toBeUndefined()
+  })
+})
+
+describe('parseEndClock', () => {
+  it.each([
+    ['24:00', '24:00'],
+    ['24', '24:00'],
+    ['0:00', '24:00'],
+    ['17:30', '17:30'],
+  ])('reads %j as %s', (text, clock) => {
+    expect(parseEndClock(text)).toBe(clock)
+  })
+
+  it.each(['24:01', '25', ''])('does not read %j', (text) => {
+    expect(parseEndClock(text)).toBeUndefined()
   })
 })

@@ -10,3 +10,9 @@ export function parseClock(text: string): string | undefined {
   if (hour > 23 || minute > 59) return undefined
   return `${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}`
 }
+
+/** The same for the end of a stretch, where midnight is the end of the day: `24:00`. */
+export function parseEndClock(text: string): string | undefined {
+  const clock = /^\s*24(?:[:.h]?00)?\s*$/.test(text) ? '00:00' : parseClock(text)
+  return clock === '00:00' ? '24:00' : clock
+}

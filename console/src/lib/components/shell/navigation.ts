@@ -1,4 +1,5 @@
 import CalendarClock from '@lucide/svelte/icons/calendar-clock'
+import CalendarDays from '@lucide/svelte/icons/calendar-days'
 import Import from '@lucide/svelte/icons/import'
 import KeyRound from '@lucide/svelte/icons/key-round'
 import Layers from '@lucide/svelte/icons/layers'
@@ -14,22 +15,24 @@ export interface Section {
   /** The second key after `g`. */
   key: string
   icon: Component<{ size?: number | string; class?: string }>
-  /** Not among the five of a narrow screen: found there by the search, and by links. */
-  isWideOnly?: boolean
+  /** One of those that a narrow screen shows at once; the others are behind `More` there. */
+  isFirst?: boolean
 }
 
 export const sections: readonly Section[] = [
-  { label: 'Overview', path: '', key: 'o', icon: LayoutDashboard },
-  { label: 'Jobs', path: '/jobs', key: 'j', icon: CalendarClock },
-  { label: 'Imports', path: '/imports', key: 'i', icon: Import, isWideOnly: true },
-  { label: 'Runs', path: '/runs', key: 'r', icon: List },
-  { label: 'Operations', path: '/operations', key: 'p', icon: Layers, isWideOnly: true },
+  { label: 'Overview', path: '', key: 'o', icon: LayoutDashboard, isFirst: true },
+  { label: 'Jobs', path: '/jobs', key: 'j', icon: CalendarClock, isFirst: true },
+  { label: 'Runs', path: '/runs', key: 'r', icon: List, isFirst: true },
+  { label: 'Calendars', path: '/calendars', key: 'a', icon: CalendarDays, isFirst: true },
+  { label: 'Imports', path: '/imports', key: 'i', icon: Import },
+  { label: 'Operations', path: '/operations', key: 'p', icon: Layers },
   { label: 'API keys', path: '/keys', key: 'k', icon: KeyRound },
   { label: 'Settings', path: '/settings', key: 's', icon: Settings },
 ]
 
 /** Whether a section is where the reader is; the overview only when nothing is below it. */
 export function isCurrent(section: Section, base: string, pathname: string): boolean {
-  const path = base + section.path
-  return section.path === '' ? pathname === path : pathname === path || pathname.startsWith(`${path}/`)
+  if (section.path === '') return pathname === base
+  const isBelow = (path: string) => pathname === base + path || pathname.startsWith(`${base}${path}/`)
+  return isBelow(section.path)
 }
