@@ -246,6 +246,64 @@ export type CalendarChanges = {
     }>;
 };
 
+export type CalendarContents = {
+    /**
+     * Whole days.
+     */
+    dates?: Array<string>;
+    /**
+     * Stretches of days, or of time.
+     */
+    ranges?: Array<{
+        from: string;
+        /**
+         * A date is included, a time is not
+         */
+        until: string;
+    }>;
+    /**
+     * Hours of days of the week.
+     */
+    weekly?: Array<{
+        days: Array<'SUN' | 'MON' | 'TUE' | 'WED' | 'THU' | 'FRI' | 'SAT'>;
+        from: string;
+        until: string;
+    }>;
+    /**
+     * Holidays of countries, states or regions.
+     */
+    holidays?: Array<{
+        country: string;
+        state?: string;
+        region?: string;
+        /**
+         * Which kinds count (default: public)
+         */
+        types?: Array<'public' | 'bank' | 'optional' | 'school' | 'observance'>;
+    }>;
+};
+
+export type CalendarDay = {
+    date: string;
+    /**
+     * From 00:00 until 24:00 when it is the whole day.
+     */
+    hours: Array<{
+        from: string;
+        until: string;
+    }>;
+    holiday: string | null;
+};
+
+export type CalendarDaysRequest = {
+    calendar: CalendarContents;
+    from: string;
+    /**
+     * Included; 800 days at most.
+     */
+    until: string;
+};
+
 export type CalendarDetails = {
     id: string;
     name: string;
@@ -625,6 +683,14 @@ export type ForecastStarts = {
      * Jobs whose schedules have too many instants to be counted.
      */
     uncountedJobs: number;
+};
+
+export type HolidayPlace = {
+    /**
+     * As `holidays` of a calendar takes it.
+     */
+    code: string;
+    name: string;
 };
 
 export type IcsCalendar = {
@@ -1283,6 +1349,56 @@ export type JsonExpectation = {
      * Whether there is such a value. Implied by the others.
      */
     exists?: boolean;
+};
+
+export type ListedCalendar = {
+    id: string;
+    name: string;
+    /**
+     * Raised by every change, each of which is kept.
+     */
+    version: number;
+    description: string | null;
+    /**
+     * Whole days.
+     */
+    dates: Array<string>;
+    /**
+     * Stretches of days, or of time.
+     */
+    ranges: Array<{
+        from: string;
+        /**
+         * A date is included, a time is not
+         */
+        until: string;
+    }>;
+    /**
+     * Hours of days of the week.
+     */
+    weekly: Array<{
+        days: Array<'SUN' | 'MON' | 'TUE' | 'WED' | 'THU' | 'FRI' | 'SAT'>;
+        from: string;
+        until: string;
+    }>;
+    /**
+     * Holidays of countries, states or regions.
+     */
+    holidays: Array<{
+        country: string;
+        state?: string;
+        region?: string;
+        /**
+         * Which kinds count (default: public)
+         */
+        types?: Array<'public' | 'bank' | 'optional' | 'school' | 'observance'>;
+    }>;
+    createdAt: string;
+    updatedAt: string;
+    /**
+     * Jobs of all projects whose schedules name it.
+     */
+    jobCount: number;
 };
 
 export type ListedOccurrence = {
@@ -5427,7 +5543,7 @@ export type ListCalendarsResponses = {
      * A page of calendars.
      */
     200: {
-        data: Array<Calendar>;
+        data: Array<ListedCalendar>;
         /**
          * Ask with this for the next page; null on the last one.
          */
@@ -5578,6 +5694,75 @@ export type ReadIcsResponses = {
 };
 
 export type ReadIcsResponse = ReadIcsResponses[keyof ReadIcsResponses];
+
+export type PreviewCalendarDaysData = {
+    body: CalendarDaysRequest;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/calendars/days';
+};
+
+export type PreviewCalendarDaysErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type PreviewCalendarDaysError = PreviewCalendarDaysErrors[keyof PreviewCalendarDaysErrors];
+
+export type PreviewCalendarDaysResponses = {
+    /**
+     * The days, in their order. Those that it does not hold are left out.
+     */
+    200: {
+        data: Array<CalendarDay>;
+    };
+};
+
+export type PreviewCalendarDaysResponse = PreviewCalendarDaysResponses[keyof PreviewCalendarDaysResponses];
 
 export type DeleteCalendarData = {
     body?: never;
@@ -5919,6 +6104,70 @@ export type GetCalendarVersionResponses = {
 };
 
 export type GetCalendarVersionResponse = GetCalendarVersionResponses[keyof GetCalendarVersionResponses];
+
+export type ListHolidayPlacesData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        country?: string;
+        state?: string;
+    };
+    url: '/v1/holiday-places';
+};
+
+export type ListHolidayPlacesErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListHolidayPlacesError = ListHolidayPlacesErrors[keyof ListHolidayPlacesErrors];
+
+export type ListHolidayPlacesResponses = {
+    /**
+     * The places, by their names.
+     */
+    200: {
+        data: Array<HolidayPlace>;
+    };
+};
+
+export type ListHolidayPlacesResponse = ListHolidayPlacesResponses[keyof ListHolidayPlacesResponses];
 
 export type ListBlackoutsData = {
     body?: never;
