@@ -43,6 +43,8 @@ const usualSettings: Record<string, string> = {
   synchronous_commit: 'on',
   shared_buffers: '512MB',
   max_wal_size: '4GB',
+  // Filling a new file of the log with zeros first holds up every commit for some 40 ms.
+  wal_init_zero: 'off',
   max_connections: '200',
   jit: 'off',
   timezone: 'UTC',

@@ -4,7 +4,7 @@ import { type Ctx, type Tx, withRead } from '../db/context.ts'
 import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { BodyStore } from '../object/store.ts'
-import { itemAt } from '../secret/block.ts'
+import { itemAt, openBlock } from '../secret/block.ts'
 import { decodeRequest } from './request-codec.ts'
 import { decodeResponse, type StoredResponse } from './response-codec.ts'
 import { isFinal, type Run } from './run.ts'
@@ -142,7 +142,7 @@ async function readInputBlock(tx: Tx, id: Uuid, keepWeek: string): Promise<Buffe
     [tx.tenantId, id, keepWeek],
   )
   if (rows[0] === undefined) throw notFound('run')
-  return tx.keyRing.open(tx.tenantId, id, rows[0][0])
+  return openBlock(tx.keyRing, { tenantId: tx.tenantId, id, sealed: rows[0][0] })
 }
 
 export interface ResponseView {
@@ -195,7 +195,7 @@ async function readResponseBlock(tx: Tx, id: Uuid, endedAt: Date): Promise<Buffe
     [tx.tenantId, id, endedAt],
   )
   if (rows[0] === undefined) throw notFound('response')
-  return tx.keyRing.open(tx.tenantId, id, rows[0][0])
+  return openBlock(tx.keyRing, { tenantId: tx.tenantId, id, sealed: rows[0][0] })
 }
 
 /** What the target answered: at the run's end, or at an earlier attempt. Null when it answered nothing. Needs `payloads:read`. */

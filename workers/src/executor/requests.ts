@@ -2,7 +2,7 @@ import { type Pool, runNamed } from '@meridian/core/db/client'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import { type Claimed, type RequestBlock, readBlock } from '@meridian/core/run/claim'
 import { decodeRequest, type RunRequest } from '@meridian/core/run/request-codec'
-import { itemAt } from '@meridian/core/secret/block'
+import { itemAt, openBlock, openBlockNow } from '@meridian/core/secret/block'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import { LRUCache } from 'lru-cache'
 import { ByteBudget } from './byte-budget.ts'
@@ -41,7 +41,8 @@ export class Requests {
     if (run.request === null) return this.#versions.get(versionKey(run)) ?? null
     const { block, offset } = run.request
     // Opened by the first of the runs that share it, for all of them.
-    block.opened ??= block.sealed && this.#keyRing.openSync(run.tenantId, block.id, block.sealed)
+    block.opened ??=
+      block.sealed && openBlockNow(this.#keyRing, { tenantId: run.tenantId, id: block.id, sealed: block.sealed })
     return block.opened && decodeRequest(itemAt(block.opened, offset))
   }
 
@@ -50,7 +51,9 @@ export class Requests {
     if (run.request !== null) {
       const { block, offset } = run.request
       const sealed = block.sealed ?? (await readBlock(this.#engine, run, block.id))
-      return decodeRequest(itemAt(await this.#keyRing.open(run.tenantId, block.id, sealed), offset))
+      return decodeRequest(
+        itemAt(await openBlock(this.#keyRing, { tenantId: run.tenantId, id: block.id, sealed }), offset),
+      )
     }
     const target = await this.#readTarget(run)
     const request = decodeRequest(await this.#keyRing.open(run.tenantId, target.jobId, target.sealed))
