@@ -12,7 +12,9 @@ import { row as R4 } from './R4.ts'
 import { row as R6 } from './R6.ts'
 import { row as R7 } from './R7.ts'
 import { row as R10 } from './R10.ts'
+import { row as R11 } from './R11.ts'
 import { row as R12 } from './R12.ts'
+import { row as R13 } from './R13.ts'
 import { row as R14 } from './R14.ts'
 import { row as R21 } from './R21.ts'
 import type { Row } from './row.ts'
@@ -27,7 +29,9 @@ export const rows: Record<string, Row> = {
   R6,
   R7,
   R10,
+  R11,
   R12,
+  R13,
   R14,
   R21,
   A1,
