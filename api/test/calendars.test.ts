@@ -86,4 +86,46 @@ test('the days of a calendar are told before it is saved, and the places whose h
   expect([refused.status, refused.body.errors?.[0]?.pointer]).toEqual([422, '/calendar/holidays/0'])
   const places = await client.get<{ data: unknown[] }>('/v1/holiday-places?country=DE&state=BY')
   expect(places.body.data).toContainEqual({ code: 'A', name: 'Stadt Augsburg' })
+
+test('a job runs by a calendar, and the preview of a draft says what it will do to it', async () => {
+  const { client } = await api.tenant()
+  await client.post('/v1/calendars', { name: 'feasts', dates: ['2031-12-25', '2031-12-26'] })
+  const draft = { type: 'cron', cron: '0 6 * * *', timezone: 'Europe/London', notOn: ['feasts'] }
+  const after = '2031-12-24T00:00:00Z'
+  const preview = async (schedule: object) =>
+    (
+      await client.post<{
+        occurrences: { nominalAt: string; effectiveAt: string; notes: string[]; skipped?: string }[]
+      }>('/v1/schedules/preview', { schedule, after, count: 3 })
+    ).body.occurrences
+  const skipped = await preview({ ...draft, roll: 'skip' })
+  // What is left out is shown as well, with the reason.
+  expect(skipped.map((each) => [each.nominalAt.slice(8, 10), each.skipped])).toEqual([
+    ['24', undefined],
+    ['25', 'calendar'],
+    ['26', 'calendar'],
+  ])
+  const rolled = await preview({ ...draft, cron: '0 6 25 * *', roll: 'next' })
+  expect([rolled[0]?.nominalAt, rolled[0]?.effectiveAt]).toEqual([
+    '2031-12-25T06:00:00.000Z',
+    '2031-12-27T06:00:00.000Z',
+  ])
+  expect(rolled[0]?.notes).not.toEqual([])
+
+  const unknown = { ...draft, notOn: ['feasts', 'nobody'] }
+  for (const [path, body] of [
+    ['/v1/schedules/preview', { schedule: unknown, count: 1 }],
+    ['/v1/jobs', { name: 'Nightly', target, schedule: unknown }],
+  ] as const) {
+    const refused = await client.post<Problem>(path, body)
+    expect([refused.status, refused.body.errors?.[0]?.pointer]).toEqual([422, '/schedule/notOn/1'])
+  }
+  const made = await client.post<Job>('/v1/jobs', { name: 'Nightly', target, schedule: draft })
+  expect([made.status, made.body.schedule]).toEqual([201, draft])
+  expect((await client.get<Calendar>('/v1/calendars/feasts')).body.use).toEqual({
+    count: 1,
+    jobs: [{ id: made.body.id, name: 'Nightly' }],
+  })
+  const foreign = await api.tenant()
+  expect((await foreign.client.post('/v1/jobs', { name: 'Nightly', target, schedule: draft })).status).toBe(422)
 })

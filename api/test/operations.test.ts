@@ -73,6 +73,8 @@ describe('operations', () => {
       { nominalAt: '2026-03-29T05:00:00.000Z', source: 'backfill' },
       { nominalAt: '2026-03-28T06:00:00.000Z' },
     ])
+    expect((await client.get<Page<Run>>(`/v1/runs?operationId=${made.body.id}`)).body.data).toEqual(runs.body.data)
+    expect((await client.get<Page<Run>>(`/v1/runs?operationId=${made.body.id}&status=failed`)).body.data).toEqual([])
     const items = await client.get<Page<{ id: string }>>(`/v1/operations/${made.body.id}/items`)
     expect(items.body.data.map(({ id }) => id)).toEqual(runs.body.data.map(({ id }) => id).toReversed())
   })

@@ -20,7 +20,8 @@ const sandbox = async (): Promise<Client> => {
 const now = '2031-03-01T00:00:00.000Z'
 /** What a worker does, as long as no run has to be waited for. */
 const work = async (): Promise<void> => {
-  for (const [tenantId, id] of await findBusyClocks(api.db.engine, 1)) await stepTestClock(api.db.engine, tenantId, id)
+  const { engine, engineKeyRing } = api.db
+  for (const clock of await findBusyClocks(engine, 1)) await stepTestClock(engine, engineKeyRing, clock)
 }
 
 describe('test clocks', () => {

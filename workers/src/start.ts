@@ -80,7 +80,7 @@ async function startScheduler(means: Means): Promise<Running> {
   const { engine, keyRing, log, config } = means
   const shard = config.SHARD
   const wake = wakeDispatchers(means)
-  const clocks = new TestClocks({ engine, shard, wake })
+  const clocks = new TestClocks({ engine, keyRing, shard, wake })
   return running(
     startLoop({
       name: 'scheduler',

@@ -1,3 +1,5 @@
+import { createCalendar } from '@meridian/core/calendar/create'
+import { updateCalendar } from '@meridian/core/calendar/update'
 import { advanceTestClock, createTestClock, deleteTestClock, getTestClock } from '@meridian/core/clock/test-clocks'
 import type { Ctx } from '@meridian/core/db/context'
 import { createJob } from '@meridian/core/job/create'
@@ -167,4 +169,60 @@ it('only a project that was made for it has a clock, and one at that', async () 
     extra: { errors: [{ pointer: '/by' }] },
   })
   await expect(getTestClock(scene.bench.ctx, clock.id)).rejects.toMatchObject({ code: 'not-found' })
+})
+
+it('a pause with an end is over when the clock says so: what came before is skipped, what comes after runs', async () => {
+  const scene = await openScene()
+  await scene.bench.startWorkers(...roles)
+  const { ctx, clock } = await openProject(scene)
+  const job = await createJob(ctx, jobAt(scene, '/paused'))
+  await expect(pauseJob(ctx, job.id, null, new Date('2031-02-28T00:00:00Z'))).rejects.toMatchObject({
+    code: 'validation-failed',
+  })
+  await pauseJob(ctx, job.id, 'until the fourth', new Date('2031-03-04T00:00:00Z'))
+  await advance(ctx, clock.id, { to: new Date('2031-03-03T12:00:00Z') })
+  expect(await getJob(ctx, job.id)).toMatchObject({ state: 'paused' })
+  await advance(ctx, clock.id, { to: new Date('2031-03-06T00:00:00Z') })
+  expect(await getJob(ctx, job.id)).toMatchObject({ state: 'active', nextAt: new Date('2031-03-06T06:00:00Z') })
+  const ledger = await listOccurrences(ctx, job.id, { from: march, to: new Date('2032-01-01') }, { limit: 100 })
+  expect(
+    ledger.items.map(({ outcome, reason, nominalAt, count }) => [nominalAt.getUTCDate(), outcome, reason, count]),
+  ).toEqual([
+    [1, 'skipped', 'paused', 3],
+    [4, 'run', null, 1],
+    [5, 'run', null, 1],
+  ])
+})
+
+it('a calendar that changes is asked from where the clock stands on, and never about what has passed there', async () => {
+  const scene = await openScene()
+  await scene.bench.startWorkers(...roles)
+  const { ctx, clock } = await openProject(scene)
+  const { name } = await createCalendar(ctx, { name: 'closed', dates: ['2031-03-02', '2031-03-05'] })
+  const schedule = { ...daily, notOn: [name] }
+  const job = await createJob(ctx, jobAt(scene, '/calendar', { schedule }))
+  await advance(ctx, clock.id, { to: new Date('2031-03-03T12:00:00Z') })
+  await updateCalendar(ctx, name, { dates: ['2031-03-04'] })
+  await advance(ctx, clock.id, { to: new Date('2031-03-06T00:00:00Z') })
+  const ledger = await listOccurrences(ctx, job.id, { from: march, to: new Date('2032-01-01') }, { limit: 100 })
+  expect(ledger.items.map(({ outcome, reason, nominalAt }) => [nominalAt.getUTCDate(), outcome, reason])).toEqual([
+    [1, 'run', null],
+    [2, 'skipped', 'calendar'],
+    [3, 'run', null],
+    [4, 'skipped', 'calendar'],
+    [5, 'run', null],
+  ])
+})
+
+it('what a change of a schedule leaves behind is decided while the clock stands still', async () => {
+  const scene = await openScene()
+  await scene.bench.startWorkers(...roles)
+  const { ctx, clock } = await openProject(scene)
+  const job = await createJob(ctx, jobAt(scene, '/left'))
+  await pauseJob(ctx, job.id, null)
+  await advance(ctx, clock.id, { to: new Date('2031-03-04T00:00:00Z') })
+  await resumeJob(ctx, job.id)
+  await until(async () => (await scene.count('schedule_rests')) === 0)
+  const ledger = await listOccurrences(ctx, job.id, { from: march, to: new Date('2032-01-01') }, { limit: 100 })
+  expect(ledger.items).toMatchObject([{ outcome: 'skipped', reason: 'paused', count: 3 }])
 })

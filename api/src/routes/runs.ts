@@ -47,6 +47,7 @@ const list = operation({
     jobId: idReference('job').optional(),
     queue: z.string().max(64).optional().meta({ description: 'Name of a queue.' }),
     source: runSource.optional(),
+    operationId: idReference('op').optional().meta({ description: 'Runs that an operation made, or is about.' }),
     createdFrom: instantInput.optional().meta({ description: 'Created at this instant or later.' }),
     createdTo: instantInput.optional().meta({ description: 'Created before this instant.' }),
   }),

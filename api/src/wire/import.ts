@@ -7,6 +7,8 @@ import {
   type ImportSummary,
   newImportValue,
   type PlannedImport,
+  type VanishedJob,
+  vanishedOutcomes,
 } from '@meridian/core/import/import'
 import type { MatchCounts, MatchReport } from '@meridian/core/import/report'
 import { toWireId } from '@meridian/core/kernel/ids'
@@ -75,6 +77,21 @@ const summaryFields = {
   fileName: z.string().nullable(),
   timezone: z.string(),
   counts: z.strictObject({ created: z.int(), updated: z.int(), unchanged: z.int(), refused: z.int() }),
+  vanished: z
+    .array(
+      z
+        .strictObject({
+          jobId: wireId('job'),
+          name: z.string(),
+          externalId: z.string(),
+          outcome: z.enum(vanishedOutcomes),
+        })
+        .meta({ id: 'VanishedJob' }),
+    )
+    .meta({
+      description:
+        'Jobs that an earlier import of the same source (format, prefix and file name) made, and that are not in it any more; in a dry run, what would become of them.',
+    }),
   createdBy: actor.nullable(),
   createdAt: instant.nullable(),
 }
@@ -99,6 +116,8 @@ const entryToWire = ({ jobId, ...entry }: ImportEntry): z.output<typeof entryWir
   jobId: toWireIdOrNull('job', jobId),
 })
 
+const vanishedToWire = ({ jobId, ...job }: VanishedJob) => ({ ...job, jobId: toWireId('job', jobId) })
+
 export const importSummaryToWire = (made: ImportSummary): z.output<typeof importSummaryWire> => ({
   id: toWireId('imp', made.id),
   format: made.format,
@@ -106,6 +125,7 @@ export const importSummaryToWire = (made: ImportSummary): z.output<typeof import
   fileName: made.fileName,
   timezone: made.timezone,
   counts: { created: made.created, updated: made.updated, unchanged: made.unchanged, refused: made.refused },
+  vanished: made.vanished.map(vanishedToWire),
   createdBy: toActor(made.createdBy),
   createdAt: toInstant(made.createdAt),
 })
@@ -117,12 +137,13 @@ export const importToWire = (made: Import): z.output<typeof importWire> => ({
   problems: [],
 })
 
-export const plannedImportToWire = ({ entries, ...planned }: PlannedImport): z.output<typeof importWire> => ({
+export const plannedImportToWire = ({ entries, vanished, ...planned }: PlannedImport): z.output<typeof importWire> => ({
   ...planned,
   id: null,
   counts: { created: 0, updated: 0, unchanged: 0, refused: 0 },
   createdBy: null,
   createdAt: null,
+  vanished: vanished.map(vanishedToWire),
   entries: entries.map(entryToWire),
 })
 

@@ -16,6 +16,8 @@ export interface TenantPlan {
   apiKey: { name: string; secret: string }
   /** The most runs of the tenant that may be queued or running at once. */
   concurrency?: number | undefined
+  /** How many of its runs may wait before its schedules start no more; left out, what it is, at first any number. */
+  waitingMax?: number | undefined
 }
 
 export interface BootstrappedTenant {
@@ -87,9 +89,10 @@ async function makeTenant(write: Writer, plan: TenantPlan): Promise<Bootstrapped
     (id) => ['insert into tenants (id, slug, name) values ($1, $2, $3)', [id, plan.slug, plan.name]],
   )
   await client.query(
-    `insert into limits (tenant_id, queue_id, concurrency) values ($1, $2, coalesce($3::int, $4))
-     on conflict (tenant_id, queue_id) do update set concurrency = coalesce($3, limits.concurrency)`,
-    [tenantId, nilUuid, plan.concurrency ?? null, tenantConcurrency],
+    `insert into limits (tenant_id, queue_id, concurrency, waiting_max) values ($1, $2, coalesce($3::int, $4), $5)
+     on conflict (tenant_id, queue_id) do update set concurrency = coalesce($3, limits.concurrency),
+       waiting_max = coalesce($5, limits.waiting_max)`,
+    [tenantId, nilUuid, plan.concurrency ?? null, tenantConcurrency, plan.waitingMax ?? null],
   )
   const projects: { slug: string; id: Uuid }[] = []
   for (const project of plan.projects)

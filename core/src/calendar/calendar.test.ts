@@ -2,7 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { type Ctx, withRead, withTx } from '../db/context.ts'
 import { createJob } from '../job/create.ts'
 import { pauseJob } from '../job/set-state.ts'
+<<<<<<< HEAD
 import type { AppError } from '../kernel/errors.ts'
+=======
+import { updateJob } from '../job/update.ts'
+>>>>>>> 461c48b (Skip for a quota, let backfills run beside their schedule, tell what vanished from a source, and let test clocks decide pauses, calendars and zones)
 import { materialise } from '../run/materialise.ts'
 import { isOpenAt } from '../schedule/roll.ts'
 import { createTenant, type TestTenant, testCtx } from '../testing/factories.ts'
@@ -119,6 +123,27 @@ describe('a calendar', () => {
       await tx.client.query(`update schedules set spec = spec || '{"onlyOn": ["wanted"]}' where job_id = $1`, [id])
     })
     expect(await deletion).toMatchObject({ code: 'conflict' })
+  })
+
+  test('changes while jobs that use it are edited, and nobody has to try twice', async () => {
+    await createCalendar(ctx, { name: 'busy', ...weekend })
+    const schedule = (every: string) => ({ type: 'every' as const, every, notOn: ['busy'] })
+    const jobs = await Promise.all(
+      Array.from({ length: 4 }, () => createJob(ctx, sampleJob({ schedule: schedule('PT1H') }))),
+    )
+    const deadlocks = async (): Promise<number> =>
+      (
+        await db.owner.query<{ n: number }>(
+          'select pg_stat_clear_snapshot(), deadlocks::int as n from pg_stat_database where datname = current_database()',
+        )
+      ).rows[0]?.n ?? -1
+    const before = await deadlocks()
+    for (let round = 2; round < 12; round++)
+      await Promise.all([
+        updateCalendar(ctx, 'busy', { dates: [`2031-01-${10 + round}`] }),
+        ...jobs.map(({ id }) => updateJob(ctx, id, { schedule: schedule(`PT${round}H`) })),
+      ])
+    expect(await deadlocks()).toBe(before)
   })
 
   test('that changes has what was written ahead decided again', async () => {

@@ -1,3 +1,4 @@
+import { nowOfJobs } from '../clock/virtual.ts'
 import { runNamed } from '../db/client.ts'
 import type { Tx } from '../db/context.ts'
 import type { Uuid } from '../kernel/ids.ts'
@@ -21,8 +22,9 @@ export async function decideAgain(tx: Tx, jobIds: readonly Uuid[], reason: 'cale
     tx.client,
     'take_back_skipped',
     `with o as (
-       delete from occurrences where tenant_id = $1 and job_id = any($2::uuid[]) and nominal_at > now() and outcome = 'skipped'
-         and reason = $3 returning job_id, nominal_at)
+       delete from occurrences o using (${nowOfJobs('$1', '$2::uuid[]')}) j
+       where o.tenant_id = $1 and o.job_id = j.id and o.nominal_at > j.now_at and o.outcome = 'skipped' and o.reason = $3
+       returning o.job_id, o.nominal_at)
      select job_id, min(nominal_at) from o group by job_id`,
     [tx.tenantId, jobIds, reason],
   )
@@ -32,7 +34,7 @@ export async function decideAgain(tx: Tx, jobIds: readonly Uuid[], reason: 'cale
     tx.client,
     'set_schedules_back',
     `update schedules s set next_at = least(s.next_at, u.at) from unnest($2::uuid[], $3::timestamptz[]) u(id, at)
-     where s.tenant_id = $1 and s.job_id = u.id and not s.paused`,
+     where s.tenant_id = $1 and s.job_id = u.id`,
     [tx.tenantId, [...earliest.keys()], [...earliest.values()]],
   )
 }

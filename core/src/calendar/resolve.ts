@@ -172,7 +172,10 @@ export async function coversOf(
   return covers
 }
 
-/** Keeps the calendars of a schedule that is being written from being changed or deleted until the transaction ends. */
+/**
+ * Keeps the calendars of a schedule that is being written from being changed or deleted until the transaction ends. Who
+ * changes a calendar locks it before the schedules that use it: so does whoever writes a schedule, before its job.
+ */
 export async function holdCalendars(tx: Tx, schedule: FullSchedule): Promise<void> {
   const names = calendarsOf(schedule)
   if (names.length === 0) return

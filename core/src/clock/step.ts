@@ -1,6 +1,10 @@
 import { arrayLiteral, type Pool, type PoolClient, runNamed } from '../db/client.ts'
+import { type Tx, withTx } from '../db/context.ts'
+import { systemCtx } from '../job/keep.ts'
+import { resumeIn } from '../job/set-state.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { materialiseIn } from '../run/materialise.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
 import { virtualPool, virtualShard } from './virtual.ts'
 
 /** What one look at a clock did: let runs go, waits for runs, arrived, or found nothing to do. */
@@ -21,13 +25,23 @@ const epochMs = (column: string): string => `round(extract(epoch from ${column})
 const waitingOf = (table: string): string =>
   `(select min(due_at) from ${table} where pool = ${virtualPool} and tenant_id = c.tenant_id and project_id = c.project_id)`
 
-/** The clocks of a shard that have something to do: on their way, waiting for runs, or with something that is due. */
-export async function findBusyClocks(engine: Pool, shard: number): Promise<[tenantId: Uuid, id: Uuid][]> {
-  return runNamed<[Uuid, Uuid]>(
+/** What schedules have left behind: it is decided where the clock stands. */
+const hasRests = `exists (select from schedule_rests r left join schedules s on s.tenant_id = r.tenant_id and s.job_id = r.job_id
+  where r.shard_id = ${virtualShard} and r.tenant_id = c.tenant_id and r.project_id = c.project_id
+    and not (r.reason is not distinct from 'edited' and coalesce(s.paused, false)))`
+
+type BusyClock = [tenantId: Uuid, projectId: Uuid, id: Uuid]
+
+/**
+ * The clocks of a shard that have something to do: on their way, waiting for runs, or with something that is due or was
+ * left behind.
+ */
+export async function findBusyClocks(engine: Pool, shard: number): Promise<BusyClock[]> {
+  return runNamed<BusyClock>(
     engine,
     'busy_clocks',
-    `select c.tenant_id, c.id from test_clocks c where c.shard_id = $1
-       and (c.target_at is not null or c.open_runs <> '{}' or least(${waitingOf('due')}, ${waitingOf('ready')}) <= c.now_at)
+    `select c.tenant_id, c.project_id, c.id from test_clocks c where c.shard_id = $1
+       and (c.target_at is not null or c.open_runs <> '{}' or ${hasRests} or least(${waitingOf('due')}, ${waitingOf('ready')}) <= c.now_at)
      order by c.updated_at limit 100`,
     [shard],
   )
@@ -39,23 +53,15 @@ export async function findBusyClocks(engine: Pool, shard: number): Promise<[tena
  * an earlier instant are open it only waits, so that things happen in their order. Any number of workers may call it;
  * whoever dies in it leaves nothing behind. Null when somebody else is at it.
  */
-export async function stepTestClock(engine: Pool, tenantId: Uuid, id: Uuid): Promise<ClockStep | null> {
-  const client = await engine.connect()
-  let broken: Error | undefined
-  try {
-    await client.query('begin')
-    const clock = await holdClock(client, tenantId, id)
-    const step = clock && (await stepIn(client, clock))
-    await client.query('commit')
-    return step
-  } catch (error) {
-    await client.query('rollback').catch((rollbackError: Error) => {
-      broken = rollbackError
-    })
-    throw error
-  } finally {
-    client.release(broken)
-  }
+export async function stepTestClock(
+  engine: Pool,
+  keyRing: KeyRing,
+  [tenantId, projectId, id]: BusyClock,
+): Promise<ClockStep | null> {
+  return withTx(systemCtx(engine, keyRing, [tenantId, projectId]), async (tx) => {
+    const clock = await holdClock(tx.client, tenantId, id)
+    return clock && stepIn(tx, clock)
+  })
 }
 
 async function holdClock(client: PoolClient, tenantId: Uuid, id: Uuid): Promise<ClockRow | null> {
@@ -69,13 +75,15 @@ async function holdClock(client: PoolClient, tenantId: Uuid, id: Uuid): Promise<
   return rows[0] ?? null
 }
 
-async function stepIn(client: PoolClient, clock: ClockRow): Promise<ClockStep> {
+async function stepIn(tx: Tx, clock: ClockRow): Promise<ClockStep> {
+  const { client } = tx
   if (clock.openRuns.length > 0 && (await hasOpenRuns(client, clock))) return { state: 'waits' }
   const nextMs = await nextInstantOf(client, clock)
   const untilMs = clock.targetMs ?? clock.nowMs
   if (nextMs === null || nextMs > untilMs) return arrive(client, clock)
   const nowMs = Math.max(clock.nowMs, nextMs)
   const { tenantId, projectId } = clock
+  await resumeDue(tx, clock, nowMs)
   const written = await materialiseIn(client, {
     shard: virtualShard,
     aheadMs: 0,
@@ -91,6 +99,20 @@ async function stepIn(client: PoolClient, clock: ClockRow): Promise<ClockStep> {
 }
 
 const schedulesMax = 500
+
+/** Resumes the jobs whose pause is over by then. */
+async function resumeDue(tx: Tx, clock: ClockRow, nowMs: number): Promise<void> {
+  const paused = await runNamed<[Uuid]>(
+    tx.client,
+    'virtual_pauses_over',
+    `select id from jobs where tenant_id = $1 and project_id = $2 and pause_until <= to_timestamp($3::float8 / 1000) order by id`,
+    [clock.tenantId, clock.projectId, nowMs],
+  )
+  if (paused.length === 0) return
+  // They go on from where the clock stands.
+  await setClock(tx.client, clock, { nowMs, targetMs: clock.targetMs, released: [] })
+  for (const [id] of paused) await resumeIn(tx, id)
+}
 
 /** A run is open until its end is written, or its next try waits for the clock again. */
 async function hasOpenRuns(client: PoolClient, { tenantId, pool, openRuns, openQueues }: ClockRow): Promise<boolean> {
@@ -113,7 +135,9 @@ async function nextInstantOf(client: PoolClient, { tenantId, id }: ClockRow): Pr
     'next_virtual_instant',
     `select ${epochMs(`least(${waitingOf('due')}, ${waitingOf('ready')},
        (select min(look_at(s.next_at, s.lead_ms)) from schedules s where s.shard_id = ${virtualShard} and s.next_at is not null
-          and not s.paused and s.tenant_id = c.tenant_id and s.project_id = c.project_id))`)}
+          and not s.paused and s.tenant_id = c.tenant_id and s.project_id = c.project_id),
+       (select min(j.pause_until) from jobs j where j.pause_until is not null and j.tenant_id = c.tenant_id and j.project_id = c.project_id),
+       case when ${hasRests} then c.now_at end)`)}
      from test_clocks c where c.tenant_id = $1 and c.id = $2`,
     [tenantId, id],
   )

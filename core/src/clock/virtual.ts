@@ -47,3 +47,8 @@ export async function testClockNowMs(tx: Tx): Promise<number> {
   if (rows[0] !== undefined) return rows[0][0]
   throw new AppError('conflict', 'The project is made for a test clock and has none: make one first.')
 }
+
+/** What time it is for each of a tenant's jobs, as SQL: rows of `id` and `now_at`. Its values are SQL, too. */
+export const nowOfJobs = (tenant: string, ids: string): string =>
+  `select j.id, coalesce((select c.now_at from test_clocks c where c.tenant_id = j.tenant_id and c.project_id = j.project_id), now()) as now_at
+   from jobs j where j.tenant_id = ${tenant} and j.id = any(${ids})`

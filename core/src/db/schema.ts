@@ -160,6 +160,7 @@ export const limits = pgTable(
     concurrency: integer('concurrency').notNull(),
     weight: real('weight').notNull().default(1),
     paused: boolean('paused').notNull().default(false),
+    waitingMax: integer('waiting_max'),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.queueId] })],
 )
@@ -710,6 +711,7 @@ export const imports = pgTable(
     sealed: bytea('sealed').notNull(),
     createdBy: text('created_by').notNull(),
     createdAt: instant('created_at').notNull().default(sql`clock_timestamp()`),
+    vanished: jsonb('vanished').notNull().default(sql`'[]'`),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
 )

@@ -12,6 +12,7 @@ export const eventTypes = [
   'run.expired',
   'run.skipped',
   'occurrence.missed',
+  'occurrence.skipped',
   'occurrence.edited',
   'job.created',
   'job.updated',

@@ -2,6 +2,7 @@ import { actorText, audit } from '../access/audit.ts'
 import { requireScope } from '../access/scope.ts'
 import { type Ctx, type Tx, withRead, withTx } from '../db/context.ts'
 import { append } from '../event/append.ts'
+import { archiveJob } from '../job/archive.ts'
 import { pauseJob } from '../job/set-state.ts'
 import { setModeOf } from '../job/shadow.ts'
 import { upsertJob } from '../job/upsert.ts'
@@ -16,6 +17,7 @@ import {
   type NewImport,
   newImportValue,
   type PlannedImport,
+  type VanishedJob,
 } from './import.ts'
 import { type Existing, type Plan, planImport, reduceEntry, toEntry } from './plan.ts'
 
@@ -31,17 +33,29 @@ export async function planOnly(ctx: Ctx, input: NewImport, { allowPrivate }: Imp
   requireScope(ctx, 'jobs:write')
   const parsed = parseValue(newImportValue, input)
   const plan = planImport(parsed, { nowMs: ctx.clock.nowMs(), allowPrivate })
-  const existing = await withRead(ctx, (tx) => findExisting(tx, plan))
+  const { existing, vanished } = await withRead(ctx, async (tx) => ({
+    existing: await findExisting(tx, plan),
+    vanished: await findVanished(tx, parsed, plan),
+  }))
   const entries = plan.proposals.map((proposal) =>
     toEntry(proposal, { jobId: existing.get(proposal.externalId) ?? null, outcome: null }),
   )
   const { format, prefix, notes, problems } = plan
-  return { format, prefix, fileName: parsed.fileName ?? null, timezone: parsed.timezone, entries, notes, problems }
+  return {
+    format,
+    prefix,
+    fileName: parsed.fileName ?? null,
+    timezone: parsed.timezone,
+    entries,
+    vanished,
+    notes,
+    problems,
+  }
 }
 
 /**
  * Makes the jobs of a source, or makes the jobs of an earlier import be what the source says now, all in one
- * transaction. Entries that can't become a job are left out and named in the answer. Throws `validation-failed` with the
+ * transaction. Jobs that the source does not name any more are told, and paused or archived only when that is asked. Entries that can't become a job are left out and named in the answer. Throws `validation-failed` with the
  * lines when it can't be read, or holds nothing that can become a job.
  */
 export async function createImport(ctx: Ctx, input: NewImport, { allowPrivate }: ImportOptions): Promise<Import> {
@@ -58,8 +72,13 @@ export async function createImport(ctx: Ctx, input: NewImport, { allowPrivate }:
     for (const { jobId, isPaused } of created)
       if (jobId !== null && isPaused) await pauseJob(tx, jobId, 'It was switched off where it was imported from.')
     const counts = countOf(entries)
-    await writeImport(tx, { id, parsed, plan, entries, counts })
-    const data = { format: plan.format, prefix: plan.prefix, mode: parsed.mode, ...counts }
+    const vanished = await findVanished(tx, parsed, plan)
+    for (const { jobId, outcome } of vanished) {
+      if (outcome === 'paused') await pauseJob(tx, jobId, 'It is not in the source any more that it was imported from.')
+      if (outcome === 'archived') await archiveJob(tx, jobId)
+    }
+    await writeImport(tx, { id, parsed, plan, entries, counts, vanished })
+    const data = { format: plan.format, prefix: plan.prefix, mode: parsed.mode, ...counts, vanished: vanished.length }
     await append(tx, { type: 'import.created', subject: id, data })
     await audit(tx, 'import.create', { subject: id, data })
     return getImport(tx, id)
@@ -92,6 +111,27 @@ async function findExisting(tx: Tx, { proposals }: Plan): Promise<Existing> {
   return new Map(rows.map((row) => [row.external_id, row.id]))
 }
 
+/** Jobs that an earlier import of the same source made, and that are in it no more: those that are still about. */
+async function findVanished(
+  tx: Tx,
+  { fileName, vanished }: Parsed,
+  { format, prefix, proposals }: Plan,
+): Promise<VanishedJob[]> {
+  const outcome = ({ keep: 'kept', pause: 'paused', archive: 'archived' } as const)[vanished]
+  const { rows } = await tx.client.query<{ id: Uuid; name: string; external_id: string }>(
+    `select j.id, j.name, j.external_id from jobs j
+     where j.tenant_id = $1 and j.project_id = $2 and j.state <> 'deleted' and j.archived_at is null
+       and starts_with(j.external_id, $4) and j.external_id <> all($6::text[])
+       and exists (
+         select from import_entries e join imports i on i.tenant_id = e.tenant_id and i.id = e.import_id
+         where e.tenant_id = $1 and e.job_id = j.id and i.project_id = $2 and i.format = $3 and i.prefix = $4
+           and i.file_name is not distinct from $5)
+     order by j.external_id`,
+    [tx.tenantId, tx.projectId, format, prefix, fileName ?? null, proposals.map(({ externalId }) => externalId)],
+  )
+  return rows.map(({ id, name, external_id: externalId }) => ({ jobId: id, name, externalId, outcome }))
+}
+
 async function writeJobs(tx: Tx, { proposals }: Plan): Promise<ImportEntry[]> {
   const entries: ImportEntry[] = []
   // In the order of their names, so that two imports of one file wait for each other instead of locking each other out.
@@ -120,15 +160,18 @@ const countOf = (entries: readonly ImportEntry[]): Counts => {
   return counts
 }
 
+type Parsed = ReturnType<typeof newImportValue.parse>
+
 interface Written {
   id: Uuid
-  parsed: ReturnType<typeof newImportValue.parse>
+  parsed: Parsed
   plan: Plan
   entries: ImportEntry[]
   counts: Counts
+  vanished: VanishedJob[]
 }
 
-async function writeImport(tx: Tx, { id, parsed, plan, entries, counts }: Written): Promise<void> {
+async function writeImport(tx: Tx, { id, parsed, plan, entries, counts, vanished }: Written): Promise<void> {
   const secret = {
     source: parsed.source,
     target: parsed.target,
@@ -137,8 +180,8 @@ async function writeImport(tx: Tx, { id, parsed, plan, entries, counts }: Writte
   }
   await tx.client.query(
     `insert into imports (tenant_id, id, project_id, format, prefix, file_name, timezone, created, updated, unchanged, refused,
-       sealed, created_by)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+       sealed, created_by, vanished)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
     [
       tx.tenantId,
       id,
@@ -153,6 +196,7 @@ async function writeImport(tx: Tx, { id, parsed, plan, entries, counts }: Writte
       counts.refused,
       await tx.keyRing.seal(tx.tenantId, id, Buffer.from(JSON.stringify(secret))),
       actorText(tx.actor),
+      JSON.stringify(vanished),
     ],
   )
   const open = entries.map((entry) => {

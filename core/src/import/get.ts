@@ -18,9 +18,11 @@ interface ImportRow {
   refused: number
   created_by: string
   created_at: Date
+  vanished: ImportSummary['vanished']
 }
 
-const columns = 'id, format, prefix, file_name, timezone, created, updated, unchanged, refused, created_by, created_at'
+const columns =
+  'id, format, prefix, file_name, timezone, created, updated, unchanged, refused, created_by, created_at, vanished'
 
 const toSummary = ({
   file_name: fileName,

@@ -70,6 +70,35 @@ describe('an import', () => {
     expect(await trailOf(db, made.id)).toEqual({ events: ['import.created'], actions: ['import.create'] })
   })
 
+  test('made again, tells which jobs are not in the source any more, and leaves them alone unless it is asked', async () => {
+    const source = '5 * * * * curl https://a.example/a\n6 * * * * curl https://a.example/b\n'
+    const less = '5 * * * * curl https://a.example/a\n'
+    await make({ source, fileName: 'jobs.crontab' })
+    await make({ source, fileName: 'other.crontab', prefix: 'web-2' })
+    const names = (made: Pick<Import, 'vanished'>) => made.vanished.map(({ name, outcome }) => `${name} ${outcome}`)
+    const planned = await planOnly(
+      ctx,
+      { source: less, prefix: 'web-1', fileName: 'jobs.crontab', vanished: 'pause' },
+      options,
+    )
+    expect(planned.vanished).toMatchObject([{ externalId: expect.stringMatching(/^web-1:/), outcome: 'paused' }])
+    const again = await make({ source: less, fileName: 'jobs.crontab' })
+    expect(names(again)).toEqual([expect.stringMatching(/ kept$/)])
+    const jobId = again.vanished[0]?.jobId ?? ''
+    expect(await getJob(ctx, jobId)).toMatchObject({ state: 'active' })
+    expect(names(await make({ source: less, fileName: 'jobs.crontab', vanished: 'pause' }))).toEqual([
+      expect.stringMatching(/ paused$/),
+    ])
+    expect(await getJob(ctx, jobId)).toMatchObject({ state: 'paused' })
+    const archived = await make({ source: less, fileName: 'jobs.crontab', vanished: 'archive' })
+    expect(await getJob(ctx, jobId)).toMatchObject({ state: 'archived' })
+    expect((await getImport(ctx, archived.id)).vanished).toMatchObject([{ jobId, outcome: 'archived' }])
+    expect((await make({ source: less, fileName: 'jobs.crontab' })).vanished).toEqual([])
+    // Back in the source, it is back.
+    expect(await make({ source, fileName: 'jobs.crontab' })).toMatchObject({ updated: 1, unchanged: 1, vanished: [] })
+    expect((await make({ source: less })).vanished).toEqual([])
+  })
+
   test('made again, changes what has changed and nothing else; a job that is live stays live', async () => {
     const once = await make()
     await switchImport(ctx, once.id, 'live')

@@ -17,6 +17,19 @@ const timezoneValue = z
   .string()
   .refine((id) => nativeZones.find(id) !== undefined, 'must be a time zone of the IANA database, such as Europe/London')
 
+/** Jobs of a source that it does not name any more are told in any case. */
+export const vanishedRules = ['keep', 'pause', 'archive'] as const
+
+/** A job of an earlier import of the same source, of which the source says nothing any more. */
+export interface VanishedJob {
+  jobId: Uuid
+  name: string
+  externalId: string
+  /** What was done with it, or would be. */
+  outcome: (typeof vanishedOutcomes)[number]
+}
+export const vanishedOutcomes = ['kept', 'paused', 'archived'] as const
+
 /** What to import, and how. The wire value. */
 export const newImportValue = z.strictObject({
   source: z.string().min(1).max(sourceMax).meta({ description: 'The file, as it is.' }),
@@ -35,6 +48,10 @@ export const newImportValue = z.strictObject({
     .default(null)
     .meta({ description: 'The request that a command becomes. Entries that are HTTP calls keep their own.' }),
   mode: z.enum(jobModes).default('shadow').meta({ description: 'Of jobs that are new; others keep theirs.' }),
+  vanished: z.enum(vanishedRules).default('keep').meta({
+    description:
+      'What becomes of jobs that an earlier import of the same source made, and that are not in it any more.',
+  }),
   queue: queueNameValue.optional(),
   tags: z.array(tagValue).max(20).default([]),
 })
@@ -65,6 +82,7 @@ export interface ImportSummary {
   updated: number
   unchanged: number
   refused: number
+  vanished: VanishedJob[]
   createdBy: string
   createdAt: Date
 }

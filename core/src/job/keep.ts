@@ -11,7 +11,7 @@ import { afterLastRuns } from './job.ts'
 import { pauseIn, resumeIn } from './set-state.ts'
 
 /** What the engine does to jobs by itself is done by the same verbs, in the name of the system. */
-const systemCtx = (
+export const systemCtx = (
   engine: Pool,
   keyRing: KeyRing,
   [tenantId, projectId]: readonly [Uuid, Uuid, ...unknown[]],
@@ -28,12 +28,16 @@ const systemCtx = (
 
 const limit = 100
 
-/** Resumes the jobs whose pause is over. Any number of callers may; returns how many this one did. */
+/**
+ * Resumes the jobs whose pause is over. Any number of callers may; returns how many this one did. Where a test clock says
+ * what time it is, that clock does it.
+ */
 export async function resumePaused(engine: Pool, keyRing: KeyRing): Promise<number> {
   const due = await runNamed<[Uuid, Uuid, Uuid]>(
     engine,
     'pauses_over',
-    'select tenant_id, project_id, id from jobs where pause_until <= now() order by pause_until limit $1',
+    `select j.tenant_id, j.project_id, j.id from jobs j join projects p on p.tenant_id = j.tenant_id and p.id = j.project_id
+     where j.pause_until <= now() and not p.has_test_clock order by j.pause_until limit $1`,
     [limit],
   )
   let resumed = 0

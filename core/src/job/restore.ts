@@ -1,10 +1,11 @@
 import { audit } from '../access/audit.ts'
 import { requireScope } from '../access/scope.ts'
+import { holdCalendars } from '../calendar/resolve.ts'
 import { type Ctx, withTx } from '../db/context.ts'
 import { append } from '../event/append.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { requireVersion } from '../kernel/version.ts'
-import { definitionOf, lockOpenJob, toJob } from './internal.ts'
+import { definitionOf, lockOpenJob, readJob, toJob } from './internal.ts'
 import type { Job } from './job.ts'
 import { fromStored } from './sealed-target.ts'
 import { readVersion } from './versions.ts'
@@ -22,9 +23,11 @@ export async function restoreJob(
   requireScope(ctx, 'jobs:write')
   await ctx.keyRing.load(ctx.tenantId)
   return withTx(ctx, async (tx) => {
+    await readJob(tx, id)
+    const old = await readVersion(tx, id, version)
+    if (old.open.schedule !== null) await holdCalendars(tx, old.open.schedule)
     const before = await lockOpenJob(tx, id)
     requireVersion('job', before.version, expectedVersion)
-    const old = await readVersion(tx, id, version)
     const request = await tx.keyRing.open(tx.tenantId, id, old.sealed)
     const { externalId } = await definitionOf(tx, before)
     const definition = { ...fromStored({ open: old.open, request }), externalId }

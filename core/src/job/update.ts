@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { audit } from '../access/audit.ts'
 import { requireScope } from '../access/scope.ts'
+import { holdCalendars } from '../calendar/resolve.ts'
 import { type Ctx, type Tx, withTx } from '../db/context.ts'
 import { append } from '../event/append.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -36,6 +37,7 @@ export async function updateJob(
   return withTx(ctx, async (tx) => {
     const { externalId } = changes
     if (typeof externalId === 'string') await lockExternalId(tx, externalId)
+    if (changes.schedule) await holdCalendars(tx, changes.schedule)
     const before = await lockOpenJob(tx, id)
     requireVersion('job', before.version, expectedVersion)
     const definition = merge(await definitionOf(tx, before), changes)

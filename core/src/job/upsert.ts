@@ -1,4 +1,5 @@
 import { requireScope } from '../access/scope.ts'
+import { holdCalendars } from '../calendar/resolve.ts'
 import { type Ctx, withTx } from '../db/context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { parseValue } from '../kernel/parse.ts'
@@ -24,6 +25,7 @@ export async function upsertJob(
   await ctx.keyRing.load(ctx.tenantId)
   return withTx(ctx, async (tx) => {
     await lockExternalId(tx, externalId)
+    if (definition.schedule !== null) await holdCalendars(tx, definition.schedule)
     const id = await findByExternalId(tx, externalId)
     if (id === undefined) {
       if (expectedVersion !== undefined) {

@@ -147,8 +147,9 @@ export async function leaveRest(tx: Tx, jobId: Uuid, until: Date, reason: RestRe
 
 /** Ends a job's schedule: what was due and has no slot yet is skipped, and nothing comes after it. */
 export async function endSchedule(tx: Tx, jobId: Uuid): Promise<void> {
-  await leaveRest(tx, jobId, new Date(await databaseNowMs(tx)), 'removed')
-  await settlePending(tx, jobId, 'removed')
+  const now = new Date(await databaseNowMs(tx))
+  await leaveRest(tx, jobId, now, 'removed')
+  await settlePending(tx, jobId, { reason: 'removed', now })
   await tx.db.delete(schedules).where(and(eq(schedules.tenantId, tx.tenantId), eq(schedules.jobId, jobId)))
 }
 

@@ -7,7 +7,7 @@ import { getRun } from '../run/get.ts'
 import { listRuns } from '../run/list.ts'
 import { listOccurrences } from '../run/occurrences.ts'
 import { createTenant, testCtx } from '../testing/factories.ts'
-import { sampleJob } from '../testing/job-samples.ts'
+import { sampleJob, unknownId } from '../testing/job-samples.ts'
 import { createTestDb, type TestDb } from '../testing/test-db.ts'
 import { createOperation, planOperation, undoOperation } from './create.ts'
 import { getOperation, listOperationItems } from './get.ts'
@@ -81,6 +81,27 @@ describe('backfill', () => {
     expect(await planOperation(ctx, input(job))).toMatchObject({ total: 0 })
     // The ledger keeps saying what happened at the time.
     expect((await ledger(job)).map(({ outcome }) => outcome)).toEqual(['run', 'missed'])
+  })
+
+  test('is a filter of runs: its own, and in which state they are', async () => {
+    const job = await make()
+    const { id } = await backfill(job)
+    const other = await backfill(job, { again: true, from: '2026-03-30T00:00:00Z' })
+    await endAll()
+    await backfill(job, { again: true, from: '2026-03-30T00:00:00Z' })
+    const found = async (filter: Parameters<typeof listRuns>[1]) =>
+      (await listRuns(ctx, { operationId: id, ...filter }, { limit: 3 })).items.map((run) =>
+        run.nominalAt?.toISOString(),
+      )
+    expect(await found({})).toEqual(instants.slice(1).toReversed())
+    expect(await found({ status: ['succeeded'], source: 'backfill', jobId: job.id })).toEqual(
+      instants.slice(1).toReversed(),
+    )
+    expect(await found({ status: ['ready', 'queued', 'running', 'scheduled', 'failed'] })).toEqual([])
+    const [page] = (await listRuns(ctx, { operationId: other.id }, { limit: 10 })).items
+    expect([page?.nominalAt?.toISOString(), page?.status]).toEqual([instants[3], 'succeeded'])
+    expect((await listRuns(ctx, { operationId: unknownId() }, { limit: 10 })).items).toEqual([])
+    expect((await listRuns(testCtx(db, await createTenant(db)), { operationId: id }, { limit: 10 })).items).toEqual([])
   })
 
   test('two at once share the instants', async () => {

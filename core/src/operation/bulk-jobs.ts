@@ -1,9 +1,10 @@
 import { and, asc, eq } from 'drizzle-orm'
 import { z } from 'zod'
+import { holdCalendars } from '../calendar/resolve.ts'
 import type { Tx } from '../db/context.ts'
 import { jobs } from '../db/schema.ts'
 import { type JobFilter, jobFilterValue, matchingJobs } from '../job/filter.ts'
-import { definitionOf, lockJob } from '../job/internal.ts'
+import { definitionOf, lockJob, readJob } from '../job/internal.ts'
 import { jobChangesValue, pauseReasonValue, tagValue } from '../job/job.ts'
 import { restoreJob } from '../job/restore.ts'
 import { pauseJob, resumeJob } from '../job/set-state.ts'
@@ -94,6 +95,7 @@ export const editJobs: OperationKind<z.output<typeof editPlan>> = {
   plan: editPlan,
   select: (tx, { filter }, limit) => selectJobs(tx, filter, limit),
   apply: ofThings(async (tx, { changes: { addTags = [], removeTags = [], ...changes } }, { id }) => {
+    if (changes.schedule) await holdCalendars(tx, changes.schedule)
     const before = await lockJob(tx, id)
     const known = (await definitionOf(tx, before)).tags
     const kept = known.filter((tag) => !removeTags.includes(tag))
@@ -104,8 +106,8 @@ export const editJobs: OperationKind<z.output<typeof editPlan>> = {
   }),
   undo: ofThings(async (tx, _plan, { id, data }) => {
     const { from, to } = data as Versions
-    if ((await lockJob(tx, id)).version !== to) throw changedSince()
-    await restoreJob(tx, id, { version: from })
+    if ((await readJob(tx, id)).version !== to) throw changedSince()
+    await restoreJob(tx, id, { version: from, expectedVersion: to })
     return { state: 'done' }
   }),
 }

@@ -10,6 +10,8 @@ export interface RunFilter {
   jobId?: Uuid | undefined
   queueId?: Uuid | undefined
   source?: RunSource | undefined
+  /** What an operation made, or is about. */
+  operationId?: Uuid | undefined
   /** Inclusive. */
   createdFrom?: Date | undefined
   /** Exclusive. */
@@ -53,7 +55,7 @@ export const listRuns = (ctx: Ctx, filter: RunFilter, page: PageRequest): Promis
       createdFrom === undefined ? null : inCalendar(createdFrom),
       createdTo === undefined ? null : inCalendar(createdTo),
     ]
-    const { name, driver, extra } = chooseDriver(filter)
+    const { name, driver, extra } = filter.operationId === undefined ? chooseDriver(filter) : ofOperation(filter)
     const picked = await selectRuns(tx.client, `list_runs_${name}`, driver, [...values, ...extra])
     const { items, nextCursor } = toPage(picked, page.limit)
     return { items: items.flatMap(({ run }) => (run === null ? [] : [run])), nextCursor }
@@ -123,6 +125,27 @@ function chooseDriver({ status, jobId, queueId, source, createdFrom, createdTo }
     name: shape.filter((part) => part !== '').join('_'),
     driver: `select id from (${arms.join(' union all ')}) x where $11::smallint[] is not null ${newest}`,
     extra: [codes],
+  }
+}
+
+/** An operation knows its runs, at most as many as it has items: each is looked at by itself. */
+function ofOperation({ operationId, status = [] }: RunFilter): Driver {
+  const isIn = (table: string, more = ''): string =>
+    `exists (select from ${table} s where s.tenant_id = $1 and s.id = o.id ${more} offset 0)`
+  const states = `and s.state = any($12::smallint[])`
+  const places = [
+    ...(status.some(isFinal) ? [isIn('runs', states)] : []),
+    ...(status.includes('scheduled') ? [isIn('due')] : []),
+    ...(status.includes('ready') ? [isIn('ready')] : []),
+    ...(status.includes('queued') || status.includes('running') ? [isIn('held', states)] : []),
+  ]
+  const codes = status.flatMap((each) => (each in stateCodes ? [stateCodes[each as keyof typeof stateCodes]] : []))
+  return {
+    name: ['operation', ...status.toSorted()].join('_'),
+    driver: `select o.id from (select distinct item_id as id, $2::uuid as project_id, tenant_id from operation_items
+         where tenant_id = $1 and operation_id = $11::uuid and state < 3 and item_id < $3::uuid and item_id >= $4::uuid) o
+       where ${inputOf('o')} and $12::smallint[] is not null ${places.length > 0 ? `and (${places.join(' or ')})` : ''} ${newest}`,
+    extra: [operationId, codes],
   }
 }
 

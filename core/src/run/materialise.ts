@@ -6,16 +6,14 @@ import { type CompiledSchedule, compileSchedule } from '../schedule/occurrences.
 import { nativeZones } from '../schedule/zone.ts'
 import { type Decision, decideInstants } from './decide-instants.ts'
 import {
-  advanceSchedules,
   type DueSchedule,
   type KnownRows,
-  type Moved,
   type OtherClock,
   readKnownRows,
+  readRoom,
   takeDueSchedules,
-  type Written,
-  writeOccurrences,
 } from './due-schedules.ts'
+import { advanceSchedules, type Moved, type Written, writeOccurrences } from './write-occurrences.ts'
 
 export interface MaterialiseOptions {
   shard: number
@@ -100,6 +98,7 @@ export async function materialiseIn(client: PoolClient, options: MaterialiseOpti
   const known = await readKnownRows(client, schedules)
   leaveEditsToRests(schedules, known)
   const covers = await readCovers(client, schedules, nowMs)
+  const room = await readRoom(client, schedules)
   const computeUntilMs = performance.now() + computeMs
   const share = Math.ceil(rowsMax / schedules.length)
   const written: Written[] = []
@@ -119,7 +118,9 @@ export async function materialiseIn(client: PoolClient, options: MaterialiseOpti
       const decided = isVoid
         ? { decisions: [], nextAtMs: null }
         : decideInstants(plan, schedule, { nowMs, untilMs }, { known: rows?.rows, mayGoOn })
-      const decisions = schedule.shadow ? decided.decisions.map(inShadow) : decided.decisions
+      const decisions = schedule.shadow
+        ? decided.decisions.map(inShadow)
+        : withinRoom(room, schedule.tenantId, decided.decisions)
       for (const decision of decisions)
         written.push({ ...decision, schedule, runId: decision.outcome === 'pending' ? uuidv7(nowMs) : null })
       const runs = decisions.filter(({ outcome }) => outcome === 'pending').length
@@ -144,6 +145,19 @@ export async function materialiseIn(client: PoolClient, options: MaterialiseOpti
 /** What a job in shadow does: it is noted that it would have run. */
 const inShadow = (decision: Decision): Decision =>
   decision.outcome === 'skipped' ? decision : { ...decision, outcome: 'skipped', reason: 'shadow', caughtUp: false }
+
+/** Beyond what its tenant may have waiting, nothing is started. */
+function withinRoom(room: Map<Uuid, number>, tenantId: Uuid, decisions: Decision[]): Decision[] {
+  const free = room.get(tenantId)
+  if (free === undefined) return decisions
+  let left = free
+  const within = decisions.map((decision): Decision => {
+    if (decision.outcome !== 'pending' || left-- > 0) return decision
+    return { ...decision, outcome: 'skipped', reason: 'quota', caughtUp: false }
+  })
+  room.set(tenantId, Math.max(0, left))
+  return within
+}
 
 const noCovers: Covers = { calendars: {}, blackouts: [], key: '' }
 

@@ -1,3 +1,4 @@
+import { virtualShard } from '../clock/virtual.ts'
 import { arrayLiteral, type Pool, type PoolClient, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { compileTimes } from '../schedule/compile.ts'
@@ -10,8 +11,10 @@ type Row = [Uuid, Uuid, Uuid, FullSchedule, nextMs: number | null, tzVersion: st
 const ms = (column: string): string => `round(extract(epoch from ${column})::float8 * 1000)`
 
 const staleStatement = `
-  select tenant_id, project_id, job_id, spec, ${ms('next_at')}, tz_version, floor(extract(epoch from clock_timestamp()) * 1000)::float8
-  from schedules where shard_id = $1 and tz_version <> $2 limit $3 for update skip locked`
+  select s.tenant_id, s.project_id, s.job_id, s.spec, ${ms('s.next_at')}, s.tz_version,
+    floor(extract(epoch from coalesce(
+      (select c.now_at from test_clocks c where c.tenant_id = s.tenant_id and c.project_id = s.project_id), clock_timestamp())) * 1000)::float8
+  from schedules s where s.shard_id in ($1, ${virtualShard}) and s.tz_version <> $2 limit $3 for update skip locked`
 
 /** What became of schedules that were computed with other time zone data. */
 export interface Refreshed {
@@ -48,7 +51,7 @@ export async function refreshZones(
 }
 
 async function refresh(client: PoolClient, rows: readonly Row[]): Promise<number> {
-  const takenBack = await takeBackByTenant(client, rows)
+  const takenBack = await takeBackByProject(client, rows)
   const changes = rows.map(([tenantId, projectId, jobId, spec, nextMs, tzVersion, nowMs]) => {
     const firstMs = Math.min(nextMs ?? Number.POSITIVE_INFINITY, takenBack.get(jobId) ?? Number.POSITIVE_INFINITY)
     const isDue = firstMs <= nowMs || firstMs === Number.POSITIVE_INFINITY
@@ -83,15 +86,15 @@ async function refresh(client: PoolClient, rows: readonly Row[]): Promise<number
 }
 
 /** The earliest instant that was taken back of each job. */
-async function takeBackByTenant(client: PoolClient, rows: readonly Row[]): Promise<Map<Uuid, number>> {
-  const jobs = new Map<Uuid, { ids: Uuid[]; after: Date }>()
-  for (const [tenantId, , jobId, , , , nowMs] of rows) {
-    const own = jobs.get(tenantId) ?? { ids: [], after: new Date(nowMs) }
+async function takeBackByProject(client: PoolClient, rows: readonly Row[]): Promise<Map<Uuid, number>> {
+  const jobs = new Map<Uuid, { tenantId: Uuid; ids: Uuid[]; after: Date }>()
+  for (const [tenantId, projectId, jobId, , , , nowMs] of rows) {
+    const own = jobs.get(projectId) ?? { tenantId, ids: [], after: new Date(nowMs) }
     own.ids.push(jobId)
-    jobs.set(tenantId, own)
+    jobs.set(projectId, own)
   }
   const earliest = new Map<Uuid, number>()
-  for (const [tenantId, { ids, after }] of jobs)
+  for (const { tenantId, ids, after } of jobs.values())
     for (const [jobId, at] of await takeBackPendingOf({ client, tenantId }, ids, { after }))
       earliest.set(jobId, at.getTime())
   return earliest

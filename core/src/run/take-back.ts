@@ -1,3 +1,4 @@
+import { nowOfJobs } from '../clock/virtual.ts'
 import { arrayLiteral, runNamed } from '../db/client.ts'
 import type { Tx } from '../db/context.ts'
 import type { Uuid } from '../kernel/ids.ts'
@@ -46,7 +47,8 @@ export async function takeBackPendingOf(
        select ${editedRestOf('s', 'e.nominal_at')} from e join schedules s on s.tenant_id = $1 and s.job_id = e.job_id where e.moved
        on conflict (tenant_id, job_id, until_at) do nothing),
      x as (
-       delete from occurrences o where o.tenant_id = $1 and o.job_id = any($2::uuid[]) and o.nominal_at > now()
+       delete from occurrences o using (${nowOfJobs('$1', '$2::uuid[]')}) j
+       where o.tenant_id = $1 and o.job_id = j.id and o.nominal_at > j.now_at
          and o.outcome = 'skipped' and o.reason in ('max-runs', 'shadow')
        returning o.job_id, o.nominal_at),
      s as (
@@ -68,7 +70,11 @@ export const takeBackPending = async (tx: Tx, jobId: Uuid, options?: TakeBackOpt
  * What was due when a job stopped for good, and had no slot yet, is skipped; what was to come after that is gone from
  * the ledger.
  */
-export async function settlePending(tx: Tx, jobId: Uuid, reason: RestReason): Promise<void> {
+export async function settlePending(
+  tx: Tx,
+  jobId: Uuid,
+  { reason, now }: { reason: RestReason; now: Date },
+): Promise<void> {
   await runNamed(
     tx.client,
     'settle_pending',
@@ -81,10 +87,10 @@ export async function settlePending(tx: Tx, jobId: Uuid, reason: RestReason): Pr
        where i.tenant_id = $1 and i.project_id = d.project_id and i.keep_week = d.keep_week and i.id = d.id),
      u as (
        update occurrences o set outcome = 'skipped', reason = $3, run_id = null, decided_at = clock_timestamp()
-       where o.tenant_id = $1 and o.job_id = $2 and o.nominal_at <= now() and o.outcome = 'pending'
+       where o.tenant_id = $1 and o.job_id = $2 and o.nominal_at <= $4 and o.outcome = 'pending'
          and (o.run_id is null or exists (select from d where d.nominal_at = o.nominal_at)))
-     delete from occurrences o where o.tenant_id = $1 and o.job_id = $2 and o.nominal_at > now()
+     delete from occurrences o where o.tenant_id = $1 and o.job_id = $2 and o.nominal_at > $4
        and (o.run_id is null or o.outcome = 'pending' and exists (select from d where d.nominal_at = o.nominal_at))`,
-    [tx.tenantId, jobId, reason],
+    [tx.tenantId, jobId, reason, now],
   )
 }

@@ -1,6 +1,6 @@
 import { virtualPool } from '../clock/virtual.ts'
 import { arrayLiteral, type PoolClient, runNamed } from '../db/client.ts'
-import type { Written } from './due-schedules.ts'
+import type { Written } from './write-occurrences.ts'
 
 /**
  * Writes down until when runs of schedules have to have begun and ended; nothing where none has a deadline. What waits

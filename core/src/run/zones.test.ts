@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
+import { createTestClock } from '../clock/test-clocks.ts'
 import type { Ctx } from '../db/context.ts'
 import { createJob } from '../job/create.ts'
 import { nativeZones, type ZoneDatabase } from '../schedule/zone.ts'
@@ -54,6 +55,22 @@ test('what it had written ahead is taken back, what is due is left alone', async
   await db.owner.query("update schedules set tz_version = '2020a', next_at = $1", [due])
   expect(await refresh()).toEqual({ schedules: 1, moved: 0 })
   expect((await scheduleOf(id))?.next_at).toEqual(due)
+})
+
+test('in a project with a test clock it is computed again from where that clock stands', async () => {
+  const projects = [{ slug: 'sandbox', name: 'Sandbox', label: 'development' as const, hasTestClock: true }]
+  const own = testCtx(db, await createTenant(db, { projects }))
+  await createTestClock(own, { name: 'later', now: new Date('2031-03-01T00:00:00Z') })
+  const { id } = await createJob(own, sampleJob({ schedule: daily('Europe/Berlin') }))
+  await db.owner.query(
+    "update schedules set tz_version = '2020a', next_at = next_at + interval '1 hour' where job_id = $1",
+    [id],
+  )
+  expect(await refresh()).toEqual({ schedules: 1, moved: 1 })
+  expect(await scheduleOf(id)).toMatchObject({
+    next_at: new Date('2031-03-01T08:00:00Z'),
+    tz_version: nativeZones.version,
+  })
 })
 
 test('a report names exactly the schedules that new data would move, and those it can not compute', async () => {

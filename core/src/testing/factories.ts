@@ -31,6 +31,7 @@ export async function createTenant(db: TestDb, plan: Partial<TenantPlan> = {}): 
     ],
     apiKey,
     concurrency: plan.concurrency,
+    waitingMax: plan.waitingMax,
   })
   return { ...made, slug, apiKey: apiKey.secret }
 }

@@ -9,6 +9,7 @@ import { getRun } from '../../src/run/get.ts'
 import { materialise } from '../../src/run/materialise.ts'
 import { listOccurrences, type Occurrence } from '../../src/run/occurrences.ts'
 import { type OverlapRule, overlapRules } from '../../src/run/overlap.ts'
+import { runSources } from '../../src/run/run.ts'
 import { prepareJobRun } from '../../src/run/trigger.ts'
 import { sampleJob } from '../../src/testing/job-samples.ts'
 import { createStage, type Stage } from './stage.ts'
@@ -216,5 +217,60 @@ describe('a run by hand with an overlap rule', () => {
     expect(await byHand(job, 'queue-one', 'same')).toBe(id)
     expect(await stage.eventsOf(id)).toEqual(['run.created'])
     expect(await stage.value('select count(*)::int as value from due where job_id = $1', job)).toBe(1)
+  })
+})
+
+describe('a backfill runs beside the schedule', () => {
+  /** A past instant that somebody lets run now, as an operation writes it. */
+  const backfilled = async (jobId: string): Promise<string> =>
+    stage.value<string>(
+      `with b as (
+         insert into backfills (tenant_id, job_id, nominal_at, run_id, operation_id)
+         select tenant_id, id, '2020-01-01T00:00:00Z', uuidv7(), uuidv7() from jobs where id = $1 returning *),
+       w as (select b.*, j.project_id, j.queue_id, date_trunc('week', now() at time zone 'UTC')::date as week
+         from b join jobs j on j.tenant_id = b.tenant_id and j.id = b.job_id),
+       i as (
+         insert into inputs (tenant_id, project_id, id, keep_week, created_at, due_at, queue_id, pool, priority, source, job_id, job_version, nominal_at)
+         select tenant_id, project_id, run_id, week, now(), now(), queue_id, 1, 3, $2, job_id, 1, nominal_at from w),
+       r as (
+         insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempts_max, keep_week, job_id, nominal_at)
+         select 1, tenant_id, queue_id, 3, now(), run_id, project_id, 3, week, job_id, nominal_at from w)
+       select run_id::text as value from b`,
+      jobId,
+      runSources.indexOf('backfill'),
+    )
+
+  it.each(overlapRules)(
+    'overlap: %s: it holds up no occurrence, waiting for a slot, running, or for its next try',
+    async (overlap) => {
+      const job = await jobOf(overlap)
+      const id = await backfilled(job)
+      await writeInstants(job)
+      await stage.admit({ capacity: 0 })
+      expect(await fates(job)).toBe('run')
+      const claimed = await stage.claim(await stage.admit())
+      const [own] = claimed.filter((run) => run.id === id)
+      expect([claimed.length, own?.id]).toEqual([2, id])
+      await stage.end(claimed.filter((run) => run.id !== id))
+      await writeInstants(job)
+      expect(await perform()).toBe(1)
+      await stage.retry(own === undefined ? [] : [own], 60_000)
+      await writeInstants(job)
+      expect(await perform()).toBe(1)
+      expect(await fates(job)).toBe('run run run')
+      expect(await stage.whereIs(id)).toEqual(['due'])
+    },
+  )
+
+  it('what waits for a run of its job is let go while a backfill goes on', async () => {
+    const job = await jobOf('queue-all')
+    await writeInstants(job)
+    const running = await stage.claim(await stage.admit())
+    await backfilled(job)
+    await stage.claim(await stage.admit())
+    await writeInstants(job)
+    expect([await perform(), await fates(job)]).toEqual([0, 'run pending'])
+    await stage.end(running)
+    expect([await perform(), await fates(job)]).toEqual([1, 'run run'])
   })
 })

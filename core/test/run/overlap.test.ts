@@ -137,7 +137,7 @@ describe('overlap: skip', () => {
     await stage.expireLeases()
     await rescueRuns(stage.db.engine, 1, 10)
     await stage.end(await stage.claim(await stage.admit()), 'failed')
-    expect(await ledger(job)).toEqual([decided])
+    expect(await ledger(job)).toEqual([{ ...decided, runStatus: 'failed' }])
   })
 
   it('admitted by several dispatchers at once, each instant has one outcome and one run', async () => {

@@ -585,7 +585,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -729,6 +729,10 @@ export type Import = {
         unchanged: number;
         refused: number;
     };
+    /**
+     * Jobs that an earlier import of the same source (format, prefix and file name) made, and that are not in it any more; in a dry run, what would become of them.
+     */
+    vanished: Array<VanishedJob>;
     createdBy: string | null;
     createdAt: string | null;
     entries: Array<ImportEntry>;
@@ -848,6 +852,10 @@ export type ImportSummary = {
         unchanged: number;
         refused: number;
     };
+    /**
+     * Jobs that an earlier import of the same source (format, prefix and file name) made, and that are not in it any more; in a dry run, what would become of them.
+     */
+    vanished: Array<VanishedJob>;
     createdBy: string | null;
     createdAt: string | null;
 };
@@ -1652,6 +1660,10 @@ export type NewImport = {
      * Of jobs that are new; others keep theirs.
      */
     mode?: 'live' | 'shadow';
+    /**
+     * What becomes of jobs that an earlier import of the same source made, and that are not in it any more.
+     */
+    vanished?: 'keep' | 'pause' | 'archive';
     queue?: string;
     tags?: Array<string>;
 };
@@ -2750,6 +2762,13 @@ export type User = {
     id: string;
     email: string;
     name: string;
+};
+
+export type VanishedJob = {
+    jobId: string;
+    name: string;
+    externalId: string;
+    outcome: 'kept' | 'paused' | 'archived';
 };
 
 /**
@@ -4158,6 +4177,10 @@ export type ListRunsData = {
          */
         queue?: string;
         source?: RunSource;
+        /**
+         * Runs that an operation made, or is about.
+         */
+        operationId?: string;
         /**
          * Created at this instant or later.
          */

@@ -1,9 +1,11 @@
 import { findBusyClocks, stepTestClock } from '@meridian/core/clock/step'
 import type { Pool } from '@meridian/core/db/client'
+import type { KeyRing } from '@meridian/core/secret/key-ring'
 import type { Pass } from '../loop.ts'
 
 export interface TestClocksOptions {
   engine: Pool
+  keyRing: KeyRing
   shard: number
   wake(poolId: number, dueMs: number): void
 }
@@ -22,11 +24,11 @@ export class TestClocks {
   }
 
   async runOnce(): Promise<Pass> {
-    const { engine, shard, wake } = this.#options
+    const { engine, keyRing, shard, wake } = this.#options
     let hasMoved = false
     let isWaiting = false
-    for (const [tenantId, id] of await findBusyClocks(engine, shard)) {
-      const step = await stepTestClock(engine, tenantId, id)
+    for (const clock of await findBusyClocks(engine, shard)) {
+      const step = await stepTestClock(engine, keyRing, clock)
       if (step?.state === 'released') wake(step.pool, Date.now())
       if (step?.state === 'waits' || step?.state === 'released') isWaiting = true
       else if (step !== null && step.state !== 'still') hasMoved = true
