@@ -86,6 +86,7 @@ test('the days of a calendar are told before it is saved, and the places whose h
   expect([refused.status, refused.body.errors?.[0]?.pointer]).toEqual([422, '/calendar/holidays/0'])
   const places = await client.get<{ data: unknown[] }>('/v1/holiday-places?country=DE&state=BY')
   expect(places.body.data).toContainEqual({ code: 'A', name: 'Stadt Augsburg' })
+})
 
 test('a job runs by a calendar, and the preview of a draft says what it will do to it', async () => {
   const { client } = await api.tenant()

@@ -2,11 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { type Ctx, withRead, withTx } from '../db/context.ts'
 import { createJob } from '../job/create.ts'
 import { pauseJob } from '../job/set-state.ts'
-<<<<<<< HEAD
-import type { AppError } from '../kernel/errors.ts'
-=======
 import { updateJob } from '../job/update.ts'
->>>>>>> 461c48b (Skip for a quota, let backfills run beside their schedule, tell what vanished from a source, and let test clocks decide pauses, calendars and zones)
+import type { AppError } from '../kernel/errors.ts'
 import { materialise } from '../run/materialise.ts'
 import { isOpenAt } from '../schedule/roll.ts'
 import { createTenant, type TestTenant, testCtx } from '../testing/factories.ts'
