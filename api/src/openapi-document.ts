@@ -17,6 +17,7 @@ are refused in requests; answers may grow new ones.`
 const tags: Record<string, string> = {
   Jobs: 'Stored definitions: a target, a schedule, policies. Every change is a version.',
   Runs: 'Executions: of a job, or ad hoc.',
+  'Dead letters': 'Runs that failed or expired, and wait for somebody to say what becomes of them.',
   Schedules: 'What a schedule means, before it is saved.',
   Forecast: 'What schedules will do, and the load it makes.',
   Calendars: 'Days and hours that schedules keep to, and stretches in which nothing starts.',

@@ -3,6 +3,7 @@ import { acceptOperations } from './routes/accept.ts'
 import { blackoutOperations } from './routes/blackouts.ts'
 import { calendarOperations } from './routes/calendars.ts'
 import { certificateOperations } from './routes/certificates.ts'
+import { deadLetterOperations } from './routes/dead-letters.ts'
 import { eventOperations } from './routes/events.ts'
 import { forecastOperations } from './routes/forecast.ts'
 import { importOperations } from './routes/imports.ts'
@@ -28,6 +29,7 @@ export const operations: readonly Operation[] = [
   ...acceptOperations,
   ...runOperations,
   ...responseBodyOperations,
+  ...deadLetterOperations,
   ...scheduleOperations,
   ...certificateOperations,
   ...forecastOperations,

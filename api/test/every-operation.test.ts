@@ -148,6 +148,10 @@ const otherwise: Record<string, number> = {
   pauseOperation: 409,
   resumeOperation: 409,
   undoOperation: 409,
+  // Its run has not failed.
+  getDeadLetter: 404,
+  redriveDeadLetter: 404,
+  discardDeadLetter: 404,
   getRunResponse: 404,
   getRunResponseBody: 404,
   replayRun: 409,

@@ -1,7 +1,9 @@
 import { withIdempotency } from '@meridian/core/access/idempotency'
 import { pauseReasonValue } from '@meridian/core/job/job'
 import { backfillFields } from '@meridian/core/operation/backfill'
+import { redriveFields } from '@meridian/core/operation/bulk-dead-letters'
 import { editChangesValue } from '@meridian/core/operation/bulk-jobs'
+import { openRunFilterValue } from '@meridian/core/operation/cancel-runs'
 import {
   createOperation,
   type NewOperation,
@@ -14,6 +16,7 @@ import { itemStates, operationStates } from '@meridian/core/operation/operation'
 import { abortOperation, pauseOperation, resumeOperation } from '@meridian/core/operation/set-state'
 import { z } from 'zod'
 import { needs, operation, Reply } from '../http/operation.ts'
+import { letterFilterInput } from '../wire/dead-letter.ts'
 import {
   jobFilterInput,
   operationItemToWire,
@@ -54,6 +57,29 @@ const newOperation = z
         rate,
       })
       .meta({ id: 'BackfillJob' }),
+    z
+      .strictObject({
+        kind: z.literal('runs.cancel'),
+        filter: openRunFilterValue
+          .extend({
+            ids: z.array(idReference('run')).min(1).max(1_000).optional(),
+            jobId: idReference('job').optional(),
+            dueFrom: instantInput.optional().meta({ description: 'Due at this instant or later.' }),
+            dueTo: instantInput.optional().meta({ description: 'Due before this instant.' }),
+          })
+          .meta({
+            id: 'OpenRunFilter',
+            description: 'Which open runs: everything that is given has to be true of one.',
+          }),
+        rate,
+      })
+      .meta({ id: 'CancelRuns' }),
+    z
+      .strictObject({ kind: z.literal('dead-letters.redrive'), ...redriveFields, filter: letterFilterInput, rate })
+      .meta({ id: 'RedriveDeadLetters' }),
+    z
+      .strictObject({ kind: z.literal('dead-letters.discard'), filter: letterFilterInput, rate })
+      .meta({ id: 'DiscardDeadLetters' }),
   ])
   .meta({ id: 'NewOperation' })
 

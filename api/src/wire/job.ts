@@ -114,6 +114,7 @@ export const jobSummaryToWire = (job: JobSummary): z.output<typeof jobSummaryWir
   retry: job.retry,
   startWithin: job.startWithin,
   endWithin: job.endWithin,
+  deadLetters: job.deadLetters,
   priority: job.priority,
   state: job.state,
   mode: job.mode,

@@ -47,7 +47,7 @@ const thingPrefix = (kind: string): 'job' | 'run' => (kindOf(kind).things === 'r
 export const operationToWire = (operation: Operation): z.output<typeof operationWire> => ({
   id: toWireId('op', operation.id),
   kind: operationKind.parse(operation.kind),
-  plan: planToWire(operation.plan),
+  plan: planToWire(operation.kind, operation.plan),
   state: operation.state,
   total: operation.total,
   done: operation.done,
@@ -65,17 +65,17 @@ export const operationToWire = (operation: Operation): z.output<typeof operation
 })
 
 /** Ids in a plan, too, leave with their prefix. */
-function planToWire(plan: Record<string, unknown>): Record<string, unknown> {
-  const { filter, jobId, ...rest } = plan
-  const ids = filter !== undefined ? (filter as { ids?: string[] }).ids : undefined
-  return {
-    ...(filter === undefined
-      ? {}
-      : { filter: ids === undefined ? filter : { ...(filter as object), ids: ids.map((id) => toWireId('job', id)) } }),
-    ...(typeof jobId === 'string' ? { jobId: toWireId('job', jobId) } : {}),
-    ...rest,
+function planToWire(kind: string, { filter, ...plan }: Record<string, unknown>): Record<string, unknown> {
+  const { ids, ...rest } = (filter ?? {}) as { ids?: string[] } & Record<string, unknown>
+  const seen = {
+    ...(ids === undefined ? {} : { ids: ids.map((id) => toWireId(thingPrefix(kind), id)) }),
+    ...jobToWireId(rest),
   }
+  return { ...(filter === undefined ? {} : { filter: seen }), ...jobToWireId(plan) }
 }
+
+const jobToWireId = ({ jobId, ...rest }: Record<string, unknown>): Record<string, unknown> =>
+  typeof jobId === 'string' ? { jobId: toWireId('job', jobId), ...rest } : rest
 
 export const operationItemWire = z
   .strictObject({

@@ -75,6 +75,7 @@ export async function forgetFarInputs(pool: Pool, days: number, limit: number): 
            and not exists (select from due d where d.tenant_id = i.tenant_id and d.id = i.id offset 0)
            and not exists (select from ready w where w.tenant_id = i.tenant_id and w.id = i.id offset 0)
            and not exists (select from held h where h.pool = i.pool and h.tenant_id = i.tenant_id and h.queue_id = i.queue_id and h.id = i.id offset 0)
+           and not exists (select from dead_letters l where l.tenant_id = i.tenant_id and l.run_id = i.id and l.handled_at is null offset 0)
            and not exists (select from runs r where r.tenant_id = i.tenant_id and r.project_id = i.project_id and r.id = i.id
              and r.ended_at >= (select clock_timestamp() - $1 * interval '1 day') offset 0)
          limit $2))

@@ -516,6 +516,29 @@ export const attempts = pgTable('attempts', {
   responseObject: text('response_object'),
 })
 
+export const deadLetters = pgTable(
+  'dead_letters',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    runId: uuid('run_id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    jobId: uuid('job_id'),
+    queueId: uuid('queue_id').notNull(),
+    state: smallint('state').notNull(),
+    error: text('error').notNull(),
+    httpStatus: smallint('http_status'),
+    fingerprint: uuid('fingerprint').notNull(),
+    failures: integer('failures').notNull().default(1),
+    firstFailedAt: instant('first_failed_at').notNull(),
+    failedAt: instant('failed_at').notNull(),
+    handledAt: instant('handled_at'),
+    handling: text('handling', { enum: ['redriven', 'discarded'] }),
+    handledBy: text('handled_by'),
+    redrivenAs: uuid('redriven_as'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.runId] })],
+)
+
 export const responseBlocks = pgTable('response_blocks', {
   tenantId: uuid('tenant_id').notNull(),
   id: uuid('id').notNull(),

@@ -21,6 +21,9 @@ export const pauseReasonValue = lineValue(500)
 /** How it is written in `schedules`: by its place. */
 export const afterLastRuns = ['keep', 'delete', 'archive'] as const
 
+/** What becomes of runs that fail or expire. */
+const deadLetterRules = ['keep', 'drop'] as const
+
 const fields = {
   name: jobNameValue,
   description: proseValue(4_000).nullable(),
@@ -52,6 +55,10 @@ const fields = {
     .meta({ description: 'What becomes of the job when its schedule is over and its last run has ended.' }),
   retry: retryPolicyValue,
   ...deadlineFields,
+  deadLetters: z.enum(deadLetterRules).meta({
+    description:
+      'What becomes of runs that fail or expire: they wait as dead letters for somebody to handle them (keep), or that was it (drop).',
+  }),
   priority: z.int().min(1).max(5).meta({ description: '1 is served first, 5 last.' }),
 }
 
@@ -72,6 +79,7 @@ export const jobDefinitionValue = z.strictObject({
   retry: fields.retry.default(retryPolicyValue.parse({})),
   startWithin: fields.startWithin.default(null),
   endWithin: fields.endWithin.default(null),
+  deadLetters: fields.deadLetters.default('keep'),
   priority: fields.priority.default(defaultPriority),
 })
 export type JobDefinition = z.output<typeof jobDefinitionValue>

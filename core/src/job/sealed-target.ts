@@ -42,6 +42,7 @@ const laterFields = {
   afterLastRun: 'keep',
   startWithin: null,
   endWithin: null,
+  deadLetters: 'keep',
 } satisfies Partial<OpenDefinition>
 
 /** The definition behind its stored form, without its target. */

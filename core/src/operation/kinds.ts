@@ -1,5 +1,7 @@
 import { backfillJob } from './backfill.ts'
+import { discardLetters, redriveLetters } from './bulk-dead-letters.ts'
 import { editJobs, pauseJobs, resumeJobs } from './bulk-jobs.ts'
+import { cancelRuns } from './cancel-runs.ts'
 import type { OperationKind } from './kind.ts'
 
 /** Every kind there is. A new one is a file of its own and a line here. */
@@ -8,6 +10,9 @@ export const kinds = {
   'jobs.resume': resumeJobs,
   'jobs.edit': editJobs,
   'jobs.backfill': backfillJob,
+  'runs.cancel': cancelRuns,
+  'dead-letters.redrive': redriveLetters,
+  'dead-letters.discard': discardLetters,
 } as const
 
 export type KindName = keyof typeof kinds

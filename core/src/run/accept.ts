@@ -1,7 +1,15 @@
 import { actorText } from '../access/audit.ts'
 import { requireScope } from '../access/scope.ts'
 import { testClockNowMs, virtualPool } from '../clock/virtual.ts'
-import { arrayLiteral, byteaArray, type Pool, runNamed, textArrayLiteral, toAppError } from '../db/client.ts'
+import {
+  arrayLiteral,
+  byteaArray,
+  type Pool,
+  type PoolClient,
+  runNamed,
+  textArrayLiteral,
+  toAppError,
+} from '../db/client.ts'
 import { type Ctx, withRead } from '../db/context.ts'
 import { resolveQueue } from '../flow/queues.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -116,7 +124,7 @@ export async function prepareRun(ctx: Ctx, input: NewRun): Promise<IntakeRow> {
 
 /** What accepting takes. */
 export interface AcceptMeans {
-  pool: Pool
+  pool: Pool | PoolClient
   keyRing: KeyRing
 }
 

@@ -161,6 +161,10 @@ export type BulkChanges = {
      */
     endWithin?: string | null;
     /**
+     * What becomes of runs that fail or expire: they wait as dead letters for somebody to handle them (keep), or that was it (drop).
+     */
+    deadLetters?: 'keep' | 'drop';
+    /**
      * 1 is served first, 5 last.
      */
     priority?: number;
@@ -407,6 +411,15 @@ export type CalendarVersion = {
     createdAt: string;
 };
 
+export type CancelRuns = {
+    kind: 'runs.cancel';
+    filter: OpenRunFilter;
+    /**
+     * The most things a second; null: as fast as it goes.
+     */
+    rate?: number | null;
+};
+
 export type Certificate = {
     jobId: string;
     projectId: string;
@@ -558,6 +571,105 @@ export type CreatedApiKey = {
     secret: string;
 };
 
+export type DeadLetter = {
+    runId: string;
+    /**
+     * The same for runs of one job (or queue) that failed of one thing.
+     */
+    fingerprint: string;
+    jobId: string | null;
+    jobName: string | null;
+    queue: string;
+    /**
+     * How the run ended.
+     */
+    status: 'failed' | 'expired';
+    /**
+     * Machine code of what went wrong.
+     */
+    error: string;
+    httpStatus: number | null;
+    /**
+     * How often the item has come to this end, its redrives included.
+     */
+    failures: number;
+    /**
+     * More than 5 times: redriving many leaves it alone.
+     */
+    isQuarantined: boolean;
+    firstFailedAt: string;
+    failedAt: string;
+    state: DeadLetterState;
+    handledAt: string | null;
+    handledBy: string | null;
+    /**
+     * The run that it was redriven as.
+     */
+    redrivenAs: string | null;
+};
+
+/**
+ * Which dead letters: everything that is given has to be true of one.
+ */
+export type DeadLetterFilter = {
+    ids?: Array<string>;
+    fingerprint?: string;
+    jobId?: string;
+    /**
+     * Name of a queue.
+     */
+    queue?: string;
+    /**
+     * Machine code of the error.
+     */
+    error?: string;
+    /**
+     * Only those that are quarantined, or only those that are not.
+     */
+    isQuarantined?: boolean;
+};
+
+export type DeadLetterGroup = {
+    /**
+     * The same for runs of one job (or queue) that failed of one thing.
+     */
+    fingerprint: string;
+    jobId: string | null;
+    jobName: string | null;
+    queue: string;
+    /**
+     * How the run ended.
+     */
+    status: 'failed' | 'expired';
+    /**
+     * Machine code of what went wrong.
+     */
+    error: string;
+    httpStatus: number | null;
+    /**
+     * Open letters.
+     */
+    count: number;
+    quarantined: number;
+    firstFailedAt: string;
+    lastFailedAt: string;
+    /**
+     * The newest of them.
+     */
+    lastRunId: string;
+};
+
+export type DeadLetterState = 'open' | 'redriven' | 'discarded';
+
+export type DiscardDeadLetters = {
+    kind: 'dead-letters.discard';
+    filter: DeadLetterFilter;
+    /**
+     * The most things a second; null: as fast as it goes.
+     */
+    rate?: number | null;
+};
+
 export type EditJobs = {
     kind: 'jobs.edit';
     filter: JobFilter;
@@ -585,7 +697,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'dead-letter.quarantined' | 'dead-letter.redriven' | 'dead-letter.discarded' | 'dead-letter.reopened' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -944,6 +1056,10 @@ export type Job = {
      */
     endWithin: string | null;
     /**
+     * What becomes of runs that fail or expire: they wait as dead letters for somebody to handle them (keep), or that was it (drop).
+     */
+    deadLetters: 'keep' | 'drop';
+    /**
      * 1 is served first, 5 last.
      */
     priority: number;
@@ -1007,6 +1123,10 @@ export type JobChanges = {
      * A run that has not ended so long after it was due expires, with all its tries. null: no such limit.
      */
     endWithin?: string | null;
+    /**
+     * What becomes of runs that fail or expire: they wait as dead letters for somebody to handle them (keep), or that was it (drop).
+     */
+    deadLetters?: 'keep' | 'drop';
     /**
      * 1 is served first, 5 last.
      */
@@ -1182,6 +1302,10 @@ export type JobSummary = {
      */
     endWithin: string | null;
     /**
+     * What becomes of runs that fail or expire: they wait as dead letters for somebody to handle them (keep), or that was it (drop).
+     */
+    deadLetters: 'keep' | 'drop';
+    /**
      * 1 is served first, 5 last.
      */
     priority: number;
@@ -1240,6 +1364,10 @@ export type JobUpsert = {
      * A run that has not ended so long after it was due expires, with all its tries. null: no such limit.
      */
     endWithin?: string | null;
+    /**
+     * What becomes of runs that fail or expire: they wait as dead letters for somebody to handle them (keep), or that was it (drop).
+     */
+    deadLetters?: 'keep' | 'drop';
     /**
      * 1 is served first, 5 last.
      */
@@ -1318,6 +1446,10 @@ export type JobVersionDefinition = {
      * A run that has not ended so long after it was due expires, with all its tries. null: no such limit.
      */
     endWithin: string | null;
+    /**
+     * What becomes of runs that fail or expire: they wait as dead letters for somebody to handle them (keep), or that was it (drop).
+     */
+    deadLetters: 'keep' | 'drop';
     /**
      * 1 is served first, 5 last.
      */
@@ -1719,6 +1851,10 @@ export type NewJob = {
      */
     endWithin?: string | null;
     /**
+     * What becomes of runs that fail or expire: they wait as dead letters for somebody to handle them (keep), or that was it (drop).
+     */
+    deadLetters?: 'keep' | 'drop';
+    /**
      * 1 is served first, 5 last.
      */
     priority?: number;
@@ -1737,7 +1873,7 @@ export type NewLogLines = {
     lines?: Array<NewLogLine>;
 };
 
-export type NewOperation = PauseJobs | ResumeJobs | EditJobs | BackfillJob;
+export type NewOperation = PauseJobs | ResumeJobs | EditJobs | BackfillJob | CancelRuns | RedriveDeadLetters | DiscardDeadLetters;
 
 export type NewProject = {
     slug: string;
@@ -1875,6 +2011,27 @@ export type OpenPingUrl = {
     rotate?: boolean;
 };
 
+/**
+ * Which open runs: everything that is given has to be true of one.
+ */
+export type OpenRunFilter = {
+    ids?: Array<string>;
+    status?: Array<'scheduled' | 'ready' | 'queued' | 'running'>;
+    jobId?: string;
+    /**
+     * Name of a queue.
+     */
+    queue?: string;
+    /**
+     * Due at this instant or later.
+     */
+    dueFrom?: string;
+    /**
+     * Due before this instant.
+     */
+    dueTo?: string;
+};
+
 export type OpenRuns = {
     scheduled: number;
     ready: number;
@@ -1954,7 +2111,7 @@ export type OperationItem = {
 /**
  * What an operation does.
  */
-export type OperationKind = 'jobs.pause' | 'jobs.resume' | 'jobs.edit' | 'jobs.backfill';
+export type OperationKind = 'jobs.pause' | 'jobs.resume' | 'jobs.edit' | 'jobs.backfill' | 'runs.cancel' | 'dead-letters.redrive' | 'dead-letters.discard';
 
 export type PauseJob = {
     reason?: string | null;
@@ -2172,6 +2329,38 @@ export type RecentRuns = {
      * Of those; null when there were none.
      */
     successRate: number | null;
+};
+
+export type RedriveDeadLetter = {
+    /**
+     * How long after it is redriven each is due. null: at once.
+     */
+    delay?: string | null;
+    /**
+     * Also those that have come to the same end more than 5 times.
+     */
+    evenQuarantined?: boolean;
+    /**
+     * Replaces the body of the request.
+     */
+    body?: unknown;
+};
+
+export type RedriveDeadLetters = {
+    kind: 'dead-letters.redrive';
+    filter: DeadLetterFilter;
+    /**
+     * How long after it is redriven each is due. null: at once.
+     */
+    delay?: string | null;
+    /**
+     * Also those that have come to the same end more than 5 times.
+     */
+    evenQuarantined?: boolean;
+    /**
+     * The most things a second; null: as fast as it goes.
+     */
+    rate?: number | null;
 };
 
 /**
@@ -5135,6 +5324,351 @@ export type GetRunResponseBodyResponses = {
 };
 
 export type GetRunResponseBodyResponse = GetRunResponseBodyResponses[keyof GetRunResponseBodyResponses];
+
+export type ListDeadLettersData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+        state?: DeadLetterState;
+        fingerprint?: string;
+        jobId?: string;
+        /**
+         * Name of a queue.
+         */
+        queue?: string;
+        /**
+         * Machine code of the error.
+         */
+        error?: string;
+        /**
+         * Only those that are quarantined, or only those that are not.
+         */
+        isQuarantined?: boolean;
+    };
+    url: '/v1/dead-letters';
+};
+
+export type ListDeadLettersErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListDeadLettersError = ListDeadLettersErrors[keyof ListDeadLettersErrors];
+
+export type ListDeadLettersResponses = {
+    /**
+     * A page of dead letters.
+     */
+    200: {
+        data: Array<DeadLetter>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type ListDeadLettersResponse = ListDeadLettersResponses[keyof ListDeadLettersResponses];
+
+export type GroupDeadLettersData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/dead-letters/groups';
+};
+
+export type GroupDeadLettersErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GroupDeadLettersError = GroupDeadLettersErrors[keyof GroupDeadLettersErrors];
+
+export type GroupDeadLettersResponses = {
+    /**
+     * The groups.
+     */
+    200: {
+        data: Array<DeadLetterGroup>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GroupDeadLettersResponse = GroupDeadLettersResponses[keyof GroupDeadLettersResponses];
+
+export type GetDeadLetterData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        runId: string;
+    };
+    query?: never;
+    url: '/v1/dead-letters/{runId}';
+};
+
+export type GetDeadLetterErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetDeadLetterError = GetDeadLetterErrors[keyof GetDeadLetterErrors];
+
+export type GetDeadLetterResponses = {
+    /**
+     * The dead letter.
+     */
+    200: DeadLetter;
+};
+
+export type GetDeadLetterResponse = GetDeadLetterResponses[keyof GetDeadLetterResponses];
+
+export type RedriveDeadLetterData = {
+    body?: RedriveDeadLetter;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * A repeated request with the same key is answered as the first one was. Required when the project says so.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        runId: string;
+    };
+    query?: never;
+    url: '/v1/dead-letters/{runId}/redrive';
+};
+
+export type RedriveDeadLetterErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type RedriveDeadLetterError = RedriveDeadLetterErrors[keyof RedriveDeadLetterErrors];
+
+export type RedriveDeadLetterResponses = {
+    /**
+     * The new run.
+     */
+    201: Run;
+};
+
+export type RedriveDeadLetterResponse = RedriveDeadLetterResponses[keyof RedriveDeadLetterResponses];
+
+export type DiscardDeadLetterData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        runId: string;
+    };
+    query?: never;
+    url: '/v1/dead-letters/{runId}/discard';
+};
+
+export type DiscardDeadLetterErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type DiscardDeadLetterError = DiscardDeadLetterErrors[keyof DiscardDeadLetterErrors];
+
+export type DiscardDeadLetterResponses = {
+    /**
+     * The dead letter, handled.
+     */
+    200: DeadLetter;
+};
+
+export type DiscardDeadLetterResponse = DiscardDeadLetterResponses[keyof DiscardDeadLetterResponses];
 
 export type PreviewScheduleData = {
     body: PreviewSchedule;

@@ -9,6 +9,7 @@ import {
   forgetFarInputs,
   forgetIdempotencyKeys,
 } from '@meridian/core/db/janitor'
+import { forgetHandled } from '@meridian/core/dead-letter/keep'
 import type { Log } from '@meridian/core/kernel/log'
 import { forgetOperations } from '@meridian/core/operation/step'
 import { refreshZones } from '@meridian/core/run/refresh-zones'
@@ -40,11 +41,13 @@ export async function runJanitor({ engine, shard, log, retentionDays }: JanitorO
   const keys = await forgetIdempotencyKeys(engine, keyHours, limit)
   const payloads = await forgetFarInputs(engine, retentionDays, limit)
   const blocks = await forgetFarBlocks(engine, limit)
+  const letters = await forgetHandled(engine, retentionDays, limit)
   const operations = await forgetOperations(engine, retentionDays, operationsMax)
   const zones = await refreshZones(engine, { shard, limit: schedulesMax })
   if (zones.schedules > 0) log.info({ ...zones }, 'schedules were computed again with other time zone data')
   await forgetCounters(engine, retentionDays)
   await forgetExecutors(engine)
-  const isFull = keys === limit || payloads === limit || blocks === limit || operations === operationsMax
+  const isFull =
+    keys === limit || payloads === limit || blocks === limit || letters === limit || operations === operationsMax
   return isFull || zones.schedules === schedulesMax ? 'more' : 'idle'
 }

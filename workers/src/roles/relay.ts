@@ -1,4 +1,5 @@
 import type { Pool } from '@meridian/core/db/client'
+import { keepDead } from '@meridian/core/dead-letter/keep'
 import type { StoredEvent } from '@meridian/core/event/event'
 import { readEvents } from '@meridian/core/event/read'
 import { advanceRelay, readRelayPosition } from '@meridian/core/event/relay'
@@ -25,7 +26,7 @@ function failedJobs(events: readonly StoredEvent[]): { tenantId: string; jobId: 
 
 /**
  * Tells events on to the Redis stream of live views, in order, a batch an entry (field `e`, a JSON array), and counts
- * them; where runs have failed, their jobs are looked after. At least once: readers know an event by its position.
+ * them; runs that have failed are kept as dead letters, and their jobs are looked after. At least once: readers know an event by its position.
  */
 export class Relay {
   readonly #engine: Pool
@@ -49,6 +50,7 @@ export class Relay {
       return 'idle'
     }
     await this.#tell(events)
+    await keepDead(this.#engine, events)
     await pauseFailing(this.#engine, this.#keyRing, failedJobs(events))
     const isOurs = await advanceRelay(this.#engine, name, from, events)
     // Another relay was faster: read again where it stands.

@@ -18,6 +18,7 @@ const definition: JobVersionSummary['definition'] = {
   afterLastRun: 'keep',
   startWithin: null,
   endWithin: null,
+  deadLetters: 'keep',
   retry,
   priority: 3,
 }

@@ -16,6 +16,7 @@ const words: Record<keyof JobVersionSummary['definition'], string> = {
   retry: 'retries',
   startWithin: 'time to begin',
   endWithin: 'time to end',
+  deadLetters: 'dead letters',
   priority: 'priority',
 }
 

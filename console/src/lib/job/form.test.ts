@@ -24,6 +24,7 @@ const job: JobDefinition = {
   afterLastRun: 'delete',
   startWithin: 'PT1H',
   endWithin: null,
+  deadLetters: 'keep',
   retry: { limit: 3, delay: 'PT2S', maxDelay: 'PT1M', factor: 3, jitter: 0 },
   priority: 1,
 }
@@ -59,6 +60,7 @@ describe('the form of a job', () => {
         afterLastRun: 'keep',
         startWithin: null,
         endWithin: null,
+        deadLetters: 'keep',
         retry: { limit: 5, delay: 'PT0.1S', maxDelay: 'PT1.6S', factor: 2, jitter: 0.2 },
         priority: 3,
       },

@@ -101,6 +101,7 @@ export function definitionOf(
       afterLastRun: before?.afterLastRun ?? 'keep',
       startWithin: before?.startWithin ?? null,
       endWithin: before?.endWithin ?? null,
+      deadLetters: before?.deadLetters ?? 'keep',
       retry,
       priority: form.priority,
     },

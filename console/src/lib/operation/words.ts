@@ -1,16 +1,27 @@
-import type { JobFilter, Operation, OperationItem } from '@meridian/sdk'
+import type { DeadLetterFilter, JobFilter, OpenRunFilter, Operation, OperationItem } from '@meridian/sdk'
 import type { Meaning } from '#lib/draw/outcome.ts'
+import { durationWords, parseIsoDuration } from '#lib/time/duration.ts'
 
 const verbs: Record<Operation['kind'], string> = {
   'jobs.pause': 'Pause',
   'jobs.resume': 'Resume',
   'jobs.edit': 'Edit',
   'jobs.backfill': 'Backfill',
+  'runs.cancel': 'Cancel',
+  'dead-letters.redrive': 'Redrive',
+  'dead-letters.discard': 'Discard',
+}
+
+const things: Partial<Record<Operation['kind'], string>> = {
+  'jobs.backfill': 'run',
+  'runs.cancel': 'run',
+  'dead-letters.redrive': 'dead letter',
+  'dead-letters.discard': 'dead letter',
 }
 
 /** `3 jobs`, `1 run`: what an operation is about, in number. */
 export function thingWords(kind: Operation['kind'], count: number): string {
-  const thing = kind === 'jobs.backfill' ? 'run' : 'job'
+  const thing = things[kind] ?? 'job'
   return `${count.toLocaleString('en-GB')} ${thing}${count === 1 ? '' : 's'}`
 }
 
@@ -34,10 +45,28 @@ export function filterWords({ ids, state, search, name, tags, queue, externalIdP
   return everything ? 'every job of the project' : parts.join(', ')
 }
 
+/** The same for dead letters and for open runs. */
+function runFilterWords(kind: Operation['kind'], filter: DeadLetterFilter & OpenRunFilter): string {
+  const { ids, fingerprint, status, jobId, queue, error, isQuarantined, dueFrom, dueTo } = filter
+  const noun = kind === 'runs.cancel' ? `${status?.join(' or ') ?? 'open'} runs` : 'open dead letters'
+  return [
+    ids ? `${thingWords(kind, ids.length)} chosen one by one` : noun,
+    fingerprint ? 'of one error' : '',
+    error ? `that failed with ${error}` : '',
+    jobId ? 'of one job' : '',
+    queue ? `in queue ${queue}` : '',
+    isQuarantined === undefined ? '' : isQuarantined ? 'quarantined' : 'not quarantined',
+    dueFrom ? `due from ${dueFrom}` : '',
+    dueTo ? `due before ${dueTo}` : '',
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
 /** What it is about, on one line: the filter, or the range (in UTC) of a backfill. */
-export function aboutWords({ plan }: Operation): string {
+export function aboutWords({ kind, plan }: Pick<Operation, 'kind' | 'plan'>): string {
   const { filter, from, to, tag } = plan as { filter?: JobFilter; from?: string; to?: string; tag?: string | null }
-  if (filter) return filterWords(filter)
+  if (filter) return kind.startsWith('jobs.') ? filterWords(filter) : runFilterWords(kind, filter as DeadLetterFilter)
   const range = `${from?.slice(0, 10)} to ${to?.slice(0, 10)}`
   return tag ? `${tag}: ${range}` : range
 }
@@ -81,7 +110,7 @@ export const itemWords: Record<OperationItem['state'], string> = {
 
 /** What was asked for, as lines of a name and its words. */
 export function planFacts({ kind, plan, rate }: Operation): [name: string, words: string][] {
-  const { filter, reason, changes, from, to, concurrency, again, tag } = plan as {
+  const { filter, reason, changes, from, to, concurrency, again, tag, delay, evenQuarantined } = plan as {
     filter?: JobFilter
     reason?: string | null
     changes?: Record<string, unknown>
@@ -90,20 +119,24 @@ export function planFacts({ kind, plan, rate }: Operation): [name: string, words
     concurrency?: number
     again?: boolean
     tag?: string | null
+    delay?: string | null
+    evenQuarantined?: boolean
   }
   const facts: [string, string | undefined | null | false][] = [
-    ['About', filter && filterWords(filter)],
+    ['About', filter && aboutWords({ kind, plan })],
     ['Why', reason],
     ['Called', tag],
     ['From', from],
     ['To', to],
     ['Open at once', concurrency === undefined ? undefined : `${concurrency} ${concurrency === 1 ? 'run' : 'runs'}`],
+    ['Due', delay && `${durationWords(parseIsoDuration(delay) ?? 0)} after each is redriven`],
+    ['Quarantined ones', evenQuarantined === true && 'Redriven as well'],
     ['Instants that ran already', again === true && 'Run again'],
     ...Object.entries(changes ?? {}).map(([name, value]): [string, string] => [
       changeNames[name] ?? name,
       valueWords(value),
     ]),
-    ['Pace', rate === null ? undefined : `at most ${rate} ${kind === 'jobs.backfill' ? 'runs' : 'jobs'} a second`],
+    ['Pace', rate === null ? undefined : `at most ${rate} ${things[kind] ?? 'job'}s a second`],
   ]
   return facts.filter((fact): fact is [string, string] => typeof fact[1] === 'string' && fact[1] !== '')
 }
