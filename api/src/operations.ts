@@ -21,6 +21,7 @@ import { sessionOperations } from './routes/sessions.ts'
 import { statsOperations } from './routes/stats.ts'
 import { systemOperations } from './routes/system.ts'
 import { testClockOperations } from './routes/test-clocks.ts'
+import { whyOperations } from './routes/why.ts'
 
 /** Everything the API can do, in the order of the document. A fixed path comes before a parameter in its place. */
 export const operations: readonly Operation[] = [
@@ -29,6 +30,7 @@ export const operations: readonly Operation[] = [
   ...acceptOperations,
   ...runOperations,
   ...responseBodyOperations,
+  ...whyOperations,
   ...deadLetterOperations,
   ...scheduleOperations,
   ...certificateOperations,

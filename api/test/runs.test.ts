@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { inAnHour, type Page, type Problem, type Run, startTestApi, type TestApi, target } from './api.ts'
+import { inAnHour, type Job, type Page, type Problem, type Run, startTestApi, type TestApi, target } from './api.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -133,4 +133,27 @@ test('a target can be tried once, without retries', async () => {
   const { status, body } = await client.post<Run>('/v1/targets/test', { target })
   expect(status).toBe(201)
   expect(body).toMatchObject({ status: 'ready', priority: 1, attemptsMax: 1, jobId: null })
+})
+
+test('why a run waits, and why a job does, is told in codes with evidence on the wire', async () => {
+  const { client } = await api.tenant()
+  const job = (await client.post<Job>('/v1/jobs', { name: 'why', target })).body
+  const run = (await client.post<Run>('/v1/runs', { target, dueAt: '2099-01-01T00:00:00Z', endWithin: 'PT1H' })).body
+  expect(await client.get(`/v1/runs/${run.id}/why`)).toMatchObject({
+    status: 200,
+    body: {
+      reasons: [
+        { code: 'not-due', evidence: { at: '2099-01-01T00:00:00.000Z' }, expectedAt: '2099-01-01T00:00:00.000Z' },
+      ],
+      expiresAt: '2099-01-01T01:00:00.000Z',
+    },
+  })
+  await client.post(`/v1/jobs/${job.id}/pause`, { reason: 'moving' })
+  expect((await client.get(`/v1/jobs/${job.id}/why`)).body).toMatchObject({
+    reasons: [
+      { code: 'job-paused', evidence: { reason: 'moving', by: expect.stringMatching(/^key_/) } },
+      { code: 'no-schedule' },
+    ],
+    expectedAt: null,
+  })
 })

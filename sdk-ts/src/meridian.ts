@@ -34,6 +34,7 @@ export class Meridian {
   readonly targets: ReturnType<typeof resources.targets>
   readonly calendars: ReturnType<typeof calendarResources.calendars>
   readonly blackouts: ReturnType<typeof calendarResources.blackouts>
+  readonly deadLetters: ReturnType<typeof resources.deadLetters>
   readonly operations: ReturnType<typeof resources.operations>
   readonly imports: ReturnType<typeof importResources.imports>
   readonly pings: ReturnType<typeof importResources.pings>
@@ -73,6 +74,7 @@ export class Meridian {
     this.targets = resources.targets(to)
     this.calendars = calendarResources.calendars(to)
     this.blackouts = calendarResources.blackouts(to)
+    this.deadLetters = resources.deadLetters(to)
     this.operations = resources.operations(to)
     this.imports = importResources.imports(to)
     this.pings = importResources.pings(to)

@@ -44,6 +44,8 @@ export const jobs = (to: Connection) => ({
   archive: (jobId: string, options?: EditOptions) => value(api.archiveJob({ ...edit(to, options), path: { jobId } })),
   unarchive: (jobId: string, options?: CallOptions) =>
     value(api.unarchiveJob({ ...call(to, options), path: { jobId } })),
+  /** Why it does not run at this moment: codes with what they are seen by. */
+  why: (jobId: string, options?: CallOptions) => value(api.explainJob({ ...call(to, options), path: { jobId } })),
   /** In shadow its schedule is kept in the ledger and starts nothing. */
   setMode: (jobId: string, mode: wire.JobMode, options?: CallOptions) =>
     value(api.setJobMode({ ...call(to, options), path: { jobId }, body: { mode } })),
@@ -113,6 +115,8 @@ export const runs = (to: Connection) => ({
   /** Runs again what an ended run did, with its body or another. */
   replay: (runId: string, body: wire.ReplayRun = {}, options?: CreateOptions) =>
     value(api.replayRun({ ...create(to, options), path: { runId }, body })),
+  /** Why it is not performed at this moment, or how it ended: codes with what they are seen by. */
+  why: (runId: string, options?: CallOptions) => value(api.explainRun({ ...call(to, options), path: { runId } })),
   attempts: async (runId: string, options?: CallOptions) =>
     (await value(api.listRunAttempts({ ...call(to, options), path: { runId } }))).data,
   events: async (runId: string, options?: CallOptions) =>
@@ -152,6 +156,21 @@ export const targets = (to: Connection) => ({
 })
 
 type NewOperation = wire.NewOperation
+
+/** Dead letters: runs that failed or expired, and wait to be handled. */
+export const deadLetters = (to: Connection) => ({
+  list: (query?: Query<wire.ListDeadLettersData>, options?: CallOptions) =>
+    listing(query, (query) => api.listDeadLetters({ ...call(to, options), query })),
+  /** The open ones by what they failed of, the group that grew last first. */
+  groups: async (options?: CallOptions) => (await value(api.groupDeadLetters(call(to, options)))).data,
+  get: (runId: string, options?: CallOptions) => value(api.getDeadLetter({ ...call(to, options), path: { runId } })),
+  /** Runs it again, now or after a delay, with its body or another. Many at once: `operations.create`. */
+  redrive: (runId: string, body: wire.RedriveDeadLetter = {}, options?: CreateOptions) =>
+    value(api.redriveDeadLetter({ ...create(to, options), path: { runId }, body })),
+  /** Handles it by doing nothing more. */
+  discard: (runId: string, options?: CallOptions) =>
+    value(api.discardDeadLetter({ ...call(to, options), path: { runId } })),
+})
 
 /** Operations: work on many things, as a thing of its own. */
 export const operations = (to: Connection) => ({

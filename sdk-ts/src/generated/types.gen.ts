@@ -2961,6 +2961,72 @@ export type VanishedJob = {
 };
 
 /**
+ * All reasons that hold now, the one that decides first.
+ */
+export type Why = {
+    reasons: Array<WhyReason>;
+    /**
+     * When it is expected to go on; null: nobody can tell.
+     */
+    expectedAt: string | null;
+    /**
+     * When it expires, should it still wait by then.
+     */
+    expiresAt: string | null;
+};
+
+export type WhyCode = 'not-due' | 'waits-for-retry' | 'waits-for-earlier-run' | 'waits-for-test-clock' | 'queue-paused' | 'queue-full' | 'tenant-paused' | 'tenant-full' | 'no-executor' | 'pool-full' | 'next-in-line' | 'on-its-way' | 'running' | 'deadline-passed' | 'skipped' | 'cancelled' | 'failed' | 'succeeded' | 'job-archived' | 'job-paused' | 'in-shadow' | 'no-schedule' | 'schedule-over' | 'blackout' | 'calendar' | 'scheduler-behind' | 'last-skipped' | 'last-missed';
+
+/**
+ * What a reason is seen by; only what there is.
+ */
+export type WhyEvidence = {
+    /**
+     * Runs that are in the way, at most ten.
+     */
+    runIds?: Array<string>;
+    jobId?: string;
+    queue?: string;
+    /**
+     * A key, a person, or `system`.
+     */
+    by?: string;
+    reason?: string;
+    since?: string;
+    until?: string;
+    at?: string;
+    attempt?: number;
+    attemptsMax?: number;
+    error?: string;
+    /**
+     * How many may be open at once.
+     */
+    limit?: number;
+    /**
+     * How many are.
+     */
+    used?: number;
+    /**
+     * How many of the queue come before it.
+     */
+    ahead?: number;
+    name?: string;
+};
+
+export type WhyReason = {
+    code: WhyCode;
+    /**
+     * The same in a sentence.
+     */
+    detail: string;
+    evidence: WhyEvidence;
+    /**
+     * When it is expected to be over; null: nobody can tell.
+     */
+    expectedAt: string | null;
+};
+
+/**
  * A repeated request with the same key is answered as the first one was. Required when the project says so.
  */
 export type IdempotencyKey = string;
@@ -5324,6 +5390,120 @@ export type GetRunResponseBodyResponses = {
 };
 
 export type GetRunResponseBodyResponse = GetRunResponseBodyResponses[keyof GetRunResponseBodyResponses];
+
+export type ExplainRunData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        runId: string;
+    };
+    query?: never;
+    url: '/v1/runs/{runId}/why';
+};
+
+export type ExplainRunErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ExplainRunError = ExplainRunErrors[keyof ExplainRunErrors];
+
+export type ExplainRunResponses = {
+    /**
+     * The reasons.
+     */
+    200: Why;
+};
+
+export type ExplainRunResponse = ExplainRunResponses[keyof ExplainRunResponses];
+
+export type ExplainJobData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        jobId: string;
+    };
+    query?: never;
+    url: '/v1/jobs/{jobId}/why';
+};
+
+export type ExplainJobErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ExplainJobError = ExplainJobErrors[keyof ExplainJobErrors];
+
+export type ExplainJobResponses = {
+    /**
+     * The reasons.
+     */
+    200: Why;
+};
+
+export type ExplainJobResponse = ExplainJobResponses[keyof ExplainJobResponses];
 
 export type ListDeadLettersData = {
     body?: never;

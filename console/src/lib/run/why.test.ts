@@ -1,63 +1,57 @@
-import type { Attempt, Queue, Run } from '@meridian/sdk'
+import type { Attempt, Why, WhyReason } from '@meridian/sdk'
 import { describe, expect, it } from 'vitest'
 import { whyWaiting } from './why.ts'
 
 const now = Date.parse('2026-11-29T12:00:00Z')
-const run = (status: Run['status']): Run =>
-  ({ status, queue: 'reports', dueAt: '2026-11-29T12:04:00.000Z', attempt: 0, attemptsMax: 6 }) as Run
-const queue = (changes: Partial<Queue> = {}): Queue => ({
-  id: 'que_1',
-  name: 'reports',
-  concurrency: 2,
-  weight: 1,
-  createdAt: '2026-11-01T00:00:00.000Z',
-  updatedAt: '2026-11-01T00:00:00.000Z',
-  version: 1,
-  pausedAt: null,
-  pausedBy: null,
-  pauseReason: null,
-  depth: { scheduled: 0, ready: 1, queued: 0, running: 0, isLowerBound: false },
-  ...changes,
+const soon = '2026-11-29T12:04:00.000Z'
+const why = (reasons: Partial<WhyReason>[], more: Partial<Why> = {}): Why => ({
+  reasons: reasons.map(
+    (reason): WhyReason => ({ code: 'not-due', detail: 'So.', evidence: {}, expectedAt: null, ...reason }),
+  ),
+  expectedAt: null,
+  expiresAt: null,
+  ...more,
 })
+const words = (answer: Why | undefined, attempts: Attempt[] = []) =>
+  whyWaiting(answer, attempts, now).map(({ text }) => text)
 
 describe('why a run is not running', () => {
   it('is its instant', () => {
-    expect(whyWaiting(run('scheduled'), [], undefined, now)).toEqual(['It is due in 4 min.'])
+    expect(words(why([{ evidence: { at: soon } }], { expectedAt: soon }))).toEqual(['It is due in 4 min.'])
   })
 
   it('is the pause before a retry', () => {
-    const failed = { attempt: 1, error: 'http-status', httpStatus: 503, retryAt: '2026-11-29T12:04:00.000Z' } as Attempt
-    expect(whyWaiting(run('scheduled'), [failed], undefined, now)).toEqual([
+    const evidence = { attempt: 1, attemptsMax: 6, error: 'http-status', at: soon }
+    expect(words(why([{ code: 'waits-for-retry', evidence }]), [{ httpStatus: 503 } as Attempt])).toEqual([
       'Attempt 1 failed. The target answered 503.',
       'Attempt 2, of at most 6, is due in 4 min.',
     ])
   })
 
-  it('is a paused queue, with the reason', () => {
-    const paused = queue({ pausedAt: '2026-11-29T10:00:00.000Z', pauseReason: 'Moving the target' })
-    expect(whyWaiting(run('ready'), [], paused, now)).toEqual([
-      'The queue reports is paused, since 2 h ago.',
-      'The reason given: Moving the target',
+  it('is a paused queue, with the reason given', () => {
+    const evidence = { queue: 'reports', since: '2026-11-29T11:00:00.000Z', reason: 'moving' }
+    const detail = 'The queue reports is paused.'
+    expect(words(why([{ code: 'queue-paused', detail, evidence }]))).toEqual([
+      'The queue reports is paused, since 1 h ago.',
+      'The reason given: moving',
     ])
   })
 
-  it('is a full queue, with how many wait', () => {
-    const full = queue({ depth: { scheduled: 0, ready: 13, queued: 1, running: 1, isLowerBound: false } })
-    expect(whyWaiting(run('ready'), [], full, now)).toEqual([
-      'The queue reports is full: 2 of 2 at once. 12 others wait with it.',
+  it('is a full queue, with who holds it, and when it goes on', () => {
+    const evidence = { ahead: 3, runIds: ['run_1'] }
+    const detail = 'The queue reports is full: 2 of 2 at once.'
+    const answer = why([{ code: 'queue-full', detail, evidence }], { expectedAt: soon, expiresAt: soon })
+    expect(whyWaiting(answer, [], now)).toEqual([
+      { text: `${detail} 3 others come before it.`, runIds: ['run_1'] },
+      { text: 'It is expected to go on in 4 min.', runIds: [] },
+      { text: 'Should it still wait then, it expires in 4 min.', runIds: [] },
     ])
   })
 
-  it('is the executors when the queue has room', () => {
-    expect(whyWaiting(run('ready'), [], queue(), now)).toEqual([
-      'It is due and waits for a free executor. The queue reports has room: 0 of 2.',
-    ])
+  it('is nobody’s question once it runs, has ended, or nothing was told', () => {
+    for (const code of ['running', 'succeeded', 'failed', 'deadline-passed'] as const) {
+      expect(words(why([{ code }]))).toEqual([])
+    }
+    expect(words(undefined)).toEqual([])
   })
-
-  it.each(['running', 'succeeded', 'failed', 'cancelled', 'expired', 'skipped'] as const)(
-    'is nothing for %s',
-    (status) => {
-      expect(whyWaiting(run(status), [], queue(), now)).toEqual([])
-    },
-  )
 })

@@ -1,34 +1,68 @@
-import type { Attempt, Queue, Run } from '@meridian/sdk'
+import type { Attempt, Run, Why, WhyReason } from '@meridian/sdk'
 import { relativeWords } from '#lib/time/words.ts'
 import { errorSentence } from './error-words.ts'
 
-/** Why a run is not running, in sentences; empty when it is, or has ended. */
-export function whyWaiting(run: Run, attempts: readonly Attempt[], queue: Queue | undefined, now: number): string[] {
-  if (run.status === 'scheduled') return scheduledWords(run, attempts, now)
-  if (run.status === 'queued') return ['It has a slot and is on its way to an executor.']
-  if (run.status !== 'ready') return []
-  if (!queue) return [`It is due and waits for a slot in the queue ${run.queue}.`]
-  if (queue.pausedAt !== null) {
-    const since = `The queue ${queue.name} is paused, since ${relativeWords(Date.parse(queue.pausedAt), now)}.`
-    return queue.pauseReason ? [since, `The reason given: ${queue.pauseReason}`] : [since]
-  }
-  const busy = queue.depth.queued + queue.depth.running
-  const ahead = queue.depth.ready - 1
-  const others =
-    ahead > 0 ? ` ${ahead.toLocaleString('en-GB')} ${ahead === 1 ? 'other waits' : 'others wait'} with it.` : ''
-  if (busy >= queue.concurrency) {
-    return [`The queue ${queue.name} is full: ${busy} of ${queue.concurrency} at once.${others}`]
-  }
-  return [
-    `It is due and waits for a free executor. The queue ${queue.name} has room: ${busy} of ${queue.concurrency}.${others}`,
-  ]
+/** A sentence about why a run waits, with the runs it speaks of. */
+export interface WhyLine {
+  text: string
+  runIds: readonly string[]
 }
 
-function scheduledWords(run: Run, attempts: readonly Attempt[], now: number): string[] {
-  const last = attempts.at(-1)
-  const due = relativeWords(Date.parse(run.dueAt), now)
-  if (!last?.retryAt) return [`It is due ${due}.`]
-  const reason = last.error ? errorSentence(last.error, last.httpStatus) : 'It failed.'
-  const left = run.attemptsMax === null ? '' : `, of at most ${run.attemptsMax}`
-  return [`Attempt ${last.attempt} failed. ${reason}`, `Attempt ${last.attempt + 1}${left}, is due ${due}.`]
+/** Why a run is not running, in sentences; empty when it is, or has ended. */
+export function whyWaiting(why: Why | undefined, attempts: readonly Attempt[], now: number): WhyLine[] {
+  if (why === undefined || why.reasons.some(({ code }) => !waiting.has(code))) return []
+  const lines = why.reasons.flatMap((reason) => linesOf(reason, attempts, now))
+  const { expectedAt, expiresAt } = why
+  const isTold = why.reasons.some(({ code }) => code === 'not-due' || code === 'waits-for-retry')
+  if (expectedAt !== null && !isTold)
+    lines.push(`It is expected to go on ${relativeWords(Date.parse(expectedAt), now)}.`)
+  if (expiresAt !== null)
+    lines.push(`Should it still wait then, it expires ${relativeWords(Date.parse(expiresAt), now)}.`)
+  return lines.map((line) => (typeof line === 'string' ? { text: line, runIds: [] } : line))
 }
+
+const waiting: ReadonlySet<WhyReason['code']> = new Set([
+  'not-due',
+  'waits-for-retry',
+  'waits-for-earlier-run',
+  'waits-for-test-clock',
+  'queue-paused',
+  'queue-full',
+  'tenant-paused',
+  'tenant-full',
+  'no-executor',
+  'pool-full',
+  'next-in-line',
+  'on-its-way',
+] as const)
+
+function linesOf(
+  { code, detail, evidence }: WhyReason,
+  attempts: readonly Attempt[],
+  now: number,
+): (string | WhyLine)[] {
+  const { at, since, reason, ahead = 0, runIds = [] } = evidence
+  const ago = since === undefined ? '' : `, since ${relativeWords(Date.parse(since), now)}`
+  if (code === 'not-due' && at !== undefined) return [`It is due ${relativeWords(Date.parse(at), now)}.`]
+  if (code === 'waits-for-retry') return retryWords(evidence, attempts.at(-1), now)
+  if (code === 'queue-paused') {
+    const paused = `${detail.slice(0, -1)}${ago}.`
+    return reason === undefined ? [paused] : [paused, `The reason given: ${reason}`]
+  }
+  if (code === 'no-executor') return [`${detail.slice(0, -1)}${ago}.`]
+  if (code === 'next-in-line' || ahead === 0) return [{ text: detail, runIds }]
+  const others = `${ahead.toLocaleString('en-GB')} ${ahead === 1 ? 'other comes' : 'others come'} before it.`
+  return [{ text: `${detail} ${others}`, runIds }]
+}
+
+function retryWords(evidence: WhyReason['evidence'], last: Attempt | undefined, now: number): string[] {
+  const { attempt = 0, attemptsMax, error, at } = evidence
+  const cause = error === undefined ? 'It failed.' : errorSentence(error, last?.httpStatus ?? null)
+  const left = attemptsMax === undefined ? '' : `, of at most ${attemptsMax}`
+  const due = at === undefined ? 'due later' : `due ${relativeWords(Date.parse(at), now)}`
+  return [`Attempt ${attempt} failed. ${cause}`, `Attempt ${attempt + 1}${left}, is ${due}.`]
+}
+
+/** Whether there is a question to ask. */
+export const isWaiting = (status: Run['status']): boolean =>
+  status === 'scheduled' || status === 'ready' || status === 'queued'

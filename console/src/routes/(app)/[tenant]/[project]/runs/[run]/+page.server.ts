@@ -2,6 +2,7 @@ import { MeridianProblem } from '@meridian/sdk'
 import { redirect } from '@sveltejs/kit'
 import { isOpen } from '#lib/draw/outcome.ts'
 import type { Tab } from '#lib/run/tab.ts'
+import { isWaiting } from '#lib/run/why.ts'
 import { act, textOf } from '#lib/server/act.ts'
 import { opened } from '#lib/server/open.ts'
 import { toView } from '#lib/server/sdk.ts'
@@ -12,15 +13,15 @@ export const load: PageServerLoad = async ({ locals, params, depends }) => {
   const [run, attempts] = await Promise.all([sdk.runs.get(params.run), sdk.runs.attempts(params.run)])
   // Final is final: only an open run is worth asking about again.
   if (isOpen(run.status)) depends('meridian:runs')
-  const [jobName, queue] = await Promise.all([
+  const [jobName, why] = await Promise.all([
     run.jobId === null ? undefined : absent(sdk.jobs.get(run.jobId).then((job) => job.name)),
-    isOpen(run.status) ? absent(sdk.queues.get(run.queue)) : undefined,
+    isWaiting(run.status) ? absent(sdk.runs.why(params.run)) : undefined,
   ])
   return {
     run,
     attempts,
     jobName,
-    queue,
+    why,
     // What the tabs show comes after the page: it can be large, and a viewer may not see it at all.
     request: tab(sdk.runs.request(run.id)),
     response: tab(sdk.runs.response(run.id)),

@@ -1,0 +1,67 @@
+import { toWireId } from '@meridian/core/kernel/ids'
+import { type Evidence, type Why, whyCodes } from '@meridian/core/why/why'
+import { z } from 'zod'
+import { actor, instant, toActor, toInstant, toInstantOrNull, wireId } from './values.ts'
+
+const evidenceWire = z
+  .strictObject({
+    runIds: z.array(wireId('run')).optional().meta({ description: 'Runs that are in the way, at most ten.' }),
+    jobId: wireId('job').optional(),
+    queue: z.string().optional(),
+    by: actor.optional(),
+    reason: z.string().optional(),
+    since: instant.optional(),
+    until: instant.optional(),
+    at: instant.optional(),
+    attempt: z.int().optional(),
+    attemptsMax: z.int().optional(),
+    error: z.string().optional(),
+    limit: z.int().optional().meta({ description: 'How many may be open at once.' }),
+    used: z.int().optional().meta({ description: 'How many are.' }),
+    ahead: z.int().optional().meta({ description: 'How many of the queue come before it.' }),
+    name: z.string().optional(),
+  })
+  .meta({ id: 'WhyEvidence', description: 'What a reason is seen by; only what there is.' })
+
+export const whyWire = z
+  .strictObject({
+    reasons: z.array(
+      z
+        .strictObject({
+          code: z.enum(whyCodes).meta({ id: 'WhyCode' }),
+          detail: z.string().meta({ description: 'The same in a sentence.' }),
+          evidence: evidenceWire,
+          expectedAt: instant
+            .nullable()
+            .meta({ description: 'When it is expected to be over; null: nobody can tell.' }),
+        })
+        .meta({ id: 'WhyReason' }),
+    ),
+    expectedAt: instant.nullable().meta({ description: 'When it is expected to go on; null: nobody can tell.' }),
+    expiresAt: instant.nullable().meta({ description: 'When it expires, should it still wait by then.' }),
+  })
+  .meta({ id: 'Why', description: 'All reasons that hold now, the one that decides first.' })
+
+function evidenceToWire(evidence: Evidence): z.output<typeof evidenceWire> {
+  const { runIds, jobId, by, since, until, at, ...rest } = evidence
+  return {
+    ...(runIds === undefined ? {} : { runIds: runIds.map((id) => toWireId('run', id)) }),
+    ...(jobId === undefined ? {} : { jobId: toWireId('job', jobId) }),
+    ...(by === undefined ? {} : { by: toActor(by) }),
+    ...(since === undefined ? {} : { since: toInstant(since) }),
+    ...(until === undefined ? {} : { until: toInstant(until) }),
+    ...(at === undefined ? {} : { at: toInstant(at) }),
+    ...rest,
+  }
+}
+
+export const whyToWire = ({ reasons, expectedAt, expiresAt }: Why): z.output<typeof whyWire> => ({
+  reasons: reasons.map((reason) => ({
+    code: reason.code,
+    detail: reason.detail,
+    evidence: evidenceToWire(reason.evidence),
+    expectedAt: toInstantOrNull(reason.expectedAt),
+  })),
+  expectedAt: toInstantOrNull(expectedAt),
+  expiresAt: toInstantOrNull(expiresAt),
+})
