@@ -4,7 +4,7 @@ import { createGroupCommit } from './group-commit.ts'
 const away = new Error('away')
 
 /** A store that remembers its flushes; each waits for `open()`. */
-function store(isBad: (row: number) => boolean = () => false) {
+function store(isBad: (row: number) => boolean = () => false, gapMs = 0) {
   const flushes: number[][] = []
   let gate = Promise.withResolvers<void>()
   const group = createGroupCommit<number, string>({
@@ -19,6 +19,7 @@ function store(isBad: (row: number) => boolean = () => false) {
     rowsMax: 5,
     weigh: (row) => row,
     weightMax: 100,
+    gapMs,
   })
   const submitAll = (rows: number[]) => Promise.allSettled(rows.map((row) => group.submit(row)))
   const open = () => {
@@ -48,6 +49,24 @@ test('what arrives together leaves together; what arrives during a flush leaves 
   ])
   await group.drained()
   expect(group.pending).toBe(0)
+})
+
+test('where several rows come in the time of a flush, what comes soon after it shares the next', async () => {
+  const { flushes, open, submitAll, group } = store(undefined, 200)
+  open()
+  await submitAll([1])
+  await submitAll([2])
+  expect(flushes).toEqual([[1], [2]])
+  await submitAll([3, 4])
+  const next = [submitAll([5])]
+  await turn()
+  next.push(submitAll([6]))
+  expect(group.pending).toBe(2)
+  await Promise.all(next)
+  expect(flushes.slice(2)).toEqual([
+    [3, 4],
+    [5, 6],
+  ])
 })
 
 test('each row gets its own result, in whatever flush it was', async () => {

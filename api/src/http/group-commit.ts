@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 /** Collects rows of concurrent requests into few flushes. */
 export interface GroupCommit<Row, Result> {
   /** Resolves with the row's own result once the flush that carries it has returned. */
@@ -17,6 +19,8 @@ export interface GroupCommitOptions<Row, Result> {
   /** What a row weighs, and how much a flush may carry; one row always goes. */
   weigh(row: Row): number
   weightMax: number
+  /** The least time from one flush to the next, once they carry several rows. */
+  gapMs: number
 }
 
 interface Waiting<Row, Result> {
@@ -26,15 +30,16 @@ interface Waiting<Row, Result> {
 }
 
 /**
- * One flush is in flight at a time, and the next leaves when it returns, without a timer: alone a row waits for
- * nobody, under load the batches grow by themselves. When a flush fails because of its rows, each is tried by
+ * One flush is in flight at a time, and the next leaves when it returns: alone a row waits for nobody, under load the
+ * batches grow by themselves. Where several rows come in the time of a flush, flushes keep a gap: each costs as much as
+ * several rows, in this process and in Postgres. When a flush fails because of its rows, each is tried by
  * itself, so a bad one fails alone.
  */
 export function createGroupCommit<Row, Result>(options: GroupCommitOptions<Row, Result>): GroupCommit<Row, Result> {
-  const { flush, isUnavailable, rowsMax, weigh, weightMax } = options
+  const { flush, isUnavailable, rowsMax, weigh, weightMax, gapMs } = options
   let waiting: Waiting<Row, Result>[] = []
   let inFlight = 0
-  let isScheduled = false
+  let isRunning = false
   let idle = Promise.withResolvers<void>()
 
   const take = (): Waiting<Row, Result>[] => {
@@ -70,13 +75,16 @@ export function createGroupCommit<Row, Result>(options: GroupCommitOptions<Row, 
   }
 
   const run = async (): Promise<void> => {
-    isScheduled = false
     while (waiting.length > 0) {
       const batch = take()
       inFlight = batch.length
+      const leftAt = performance.now()
       await write(batch)
       inFlight = 0
+      const restMs = leftAt + gapMs - performance.now()
+      if (batch.length > 1 && restMs > 0) await sleep(restMs)
     }
+    isRunning = false
     idle.resolve()
   }
 
@@ -84,8 +92,8 @@ export function createGroupCommit<Row, Result>(options: GroupCommitOptions<Row, 
     submit(row) {
       const { promise, resolve, reject } = Promise.withResolvers<Result>()
       waiting.push({ row, resolve, reject })
-      if (inFlight === 0 && !isScheduled) {
-        isScheduled = true
+      if (!isRunning) {
+        isRunning = true
         idle = Promise.withResolvers<void>()
         // After everything that arrived in this turn of the loop.
         setImmediate(() => void run())
@@ -95,6 +103,6 @@ export function createGroupCommit<Row, Result>(options: GroupCommitOptions<Row, 
     get pending() {
       return waiting.length + inFlight
     },
-    drained: () => (waiting.length + inFlight === 0 && !isScheduled ? Promise.resolve() : idle.promise),
+    drained: () => (isRunning ? idle.promise : Promise.resolve()),
   }
 }

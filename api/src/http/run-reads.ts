@@ -39,6 +39,7 @@ export function createRunReads(): RunReads {
       rowsMax: runsMax,
       weigh: () => 0,
       weightMax: 0,
+      gapMs: 0,
     })
   return {
     async get(ctx, id) {

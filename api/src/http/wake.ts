@@ -14,21 +14,36 @@ export interface Wake {
   forQueue(pool: number): void
 }
 
+/** Runs due later than this can wait a moment for their wake-up, and share it. */
+const urgentMs = 200
+const togetherMs = 25
+
 export function createWake({ redis, clock }: { redis: Redis; clock: Clock }): Wake {
   const publish = (channel: string, message: string): void => {
     if (redis.status !== 'ready') return
     redis.publish(channel, message).catch(() => undefined)
   }
+  /** The earliest due instant of each pool that its dispatcher has not been told. */
+  const untold = new Map<number, number>()
+  let timer: NodeJS.Timeout | undefined
+  const tell = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+    for (const [pool, dueAtMs] of untold) publish(wakeChannel(pool), String(dueAtMs))
+    untold.clear()
+  }
   return {
     forRuns(rows, results) {
-      const soonMs = clock.nowMs() + lookAheadMs
-      const earliest = new Map<number, number>()
+      const nowMs = clock.nowMs()
+      let isUrgent = false
       results.forEach((result, index) => {
         const row = rows[index]
-        if (row === undefined || result.outcome !== 'accepted' || result.dueAtMs > soonMs) return
-        earliest.set(row.pool, Math.min(result.dueAtMs, earliest.get(row.pool) ?? result.dueAtMs))
+        if (row === undefined || result.outcome !== 'accepted' || result.dueAtMs > nowMs + lookAheadMs) return
+        untold.set(row.pool, Math.min(result.dueAtMs, untold.get(row.pool) ?? result.dueAtMs))
+        isUrgent ||= result.dueAtMs < nowMs + urgentMs
       })
-      for (const [pool, dueAtMs] of earliest) publish(wakeChannel(pool), String(dueAtMs))
+      if (isUrgent) tell()
+      else if (untold.size > 0) timer ??= setTimeout(tell, togetherMs).unref()
     },
     forCancel({ interrupt }) {
       if (interrupt === null) return
