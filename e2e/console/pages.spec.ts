@@ -64,6 +64,7 @@ for (const { theme, width } of screens) {
       `/jobs/${job.id}`,
       `/jobs/${job.id}/occurrences`,
       `/jobs/${job.id}/occurrences?view=month`,
+      `/jobs/${job.id}/certificate`,
       `/jobs/${job.id}/schedule`,
       `/jobs/${job.id}/definition`,
       `/jobs/${job.id}/versions`,

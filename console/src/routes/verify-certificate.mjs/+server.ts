@@ -1,0 +1,11 @@
+import script from '../../../../docs/guides/verify-certificate.mjs?raw'
+import type { RequestHandler } from './$types'
+
+/** The verifier of certificates, to keep: it needs Node and nothing of Meridian. */
+export const GET: RequestHandler = () =>
+  new Response(script, {
+    headers: {
+      'content-type': 'text/javascript',
+      'content-disposition': 'attachment; filename="verify-certificate.mjs"',
+    },
+  })
