@@ -141,6 +141,7 @@ test('lists find jobs by name, tag, queue, state and external id, and bring thei
   expect(listed.body.data[0]?.recent).toMatchObject({
     runs: [{ id: run.body.id, status: 'cancelled' }],
     successRate: null,
+    week: { succeeded: 0, failed: 0, successRate: null },
   })
 })
 

@@ -82,6 +82,7 @@ for (const { theme, width } of screens) {
       '/imports',
       '/imports/new',
       `/imports/${imported.id}`,
+      '/test-clocks',
       '/keys',
       '/settings',
     ]

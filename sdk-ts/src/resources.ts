@@ -207,6 +207,12 @@ export const operations = (to: Connection) => ({
 
 const arrivalLookMs = 50
 
+/** By a length of time, or to an instant. */
+type ClockWay = { by: string } | { to: string | Date }
+
+const startClock = (to: Connection, testClockId: string, way: ClockWay, options?: CallOptions) =>
+  value(api.advanceTestClock({ ...call(to, options), path: { testClockId }, body: way as wire.AdvanceTestClock }))
+
 /** The time of a project that is made for tests. */
 export const testClocks = (to: Connection) => ({
   create: (body: WithDates<wire.NewTestClock, 'now'>, options?: CreateOptions) =>
@@ -215,11 +221,11 @@ export const testClocks = (to: Connection) => ({
     listing(query, (query) => api.listTestClocks({ ...call(to, options), query })),
   get: (testClockId: string, options?: CallOptions) =>
     value(api.getTestClock({ ...call(to, options), path: { testClockId } })),
+  /** Sends it forward and does not wait: `target` says where it is going. */
+  start: (testClockId: string, way: ClockWay, options?: CallOptions) => startClock(to, testClockId, way, options),
   /** Sends it forward and waits until it has arrived: until all that was due on the way has run. */
-  advance: async (testClockId: string, way: { by: string } | { to: string | Date }, options?: CallOptions) => {
-    let clock = await value(
-      api.advanceTestClock({ ...call(to, options), path: { testClockId }, body: way as wire.AdvanceTestClock }),
-    )
+  advance: async (testClockId: string, way: ClockWay, options?: CallOptions) => {
+    let clock = await startClock(to, testClockId, way, options)
     while (clock.target !== null) {
       await pause(arrivalLookMs, options?.signal)
       clock = await value(api.getTestClock({ ...call(to, options), path: { testClockId } }))

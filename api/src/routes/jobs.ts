@@ -124,11 +124,15 @@ async function findByExternalId(ctx: Ctx, externalId: string): Promise<JobSummar
 }
 
 async function readRecent(ctx: Ctx, ids: string[]): Promise<Map<string, Recent>> {
-  const [runs, rates] = await Promise.all([
+  const [runs, day, week] = await Promise.all([
     recentRuns(ctx, ids, recentCount),
     successRates(ctx, ids, new Date(ctx.clock.nowMs() - dayMs)),
+    successRates(ctx, ids, new Date(ctx.clock.nowMs() - 7 * dayMs)),
   ])
-  return new Map(ids.map((id) => [id, { runs: runs.get(id) ?? [], ...(rates.get(id) ?? { succeeded: 0, failed: 0 }) }]))
+  const none = { succeeded: 0, failed: 0 }
+  return new Map(
+    ids.map((id) => [id, { runs: runs.get(id) ?? [], ...(day.get(id) ?? none), week: week.get(id) ?? none }]),
+  )
 }
 
 const get = operation({

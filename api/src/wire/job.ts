@@ -40,6 +40,9 @@ const recentWire = z
     succeeded: z.int().meta({ description: 'Runs of the last 24 hours that succeeded.' }),
     failed: z.int().meta({ description: 'Runs of the last 24 hours that failed.' }),
     successRate: z.number().nullable().meta({ description: 'Of those; null when there were none.' }),
+    week: z
+      .strictObject({ succeeded: z.int(), failed: z.int(), successRate: z.number().nullable() })
+      .meta({ description: 'The same of the last 7 days.' }),
   })
   .meta({ id: 'RecentRuns' })
 
@@ -81,9 +84,13 @@ export interface Recent {
   runs: RecentRun[]
   succeeded: number
   failed: number
+  week: { succeeded: number; failed: number }
 }
 
-export const recentToWire = ({ runs, succeeded, failed }: Recent): z.output<typeof recentWire> => ({
+const rateOf = ({ succeeded, failed }: Recent['week']): number | null =>
+  succeeded + failed === 0 ? null : succeeded / (succeeded + failed)
+
+export const recentToWire = ({ runs, succeeded, failed, week }: Recent): z.output<typeof recentWire> => ({
   runs: runs.map(({ id, status, dueAt, finishedAt, durationMs }) => ({
     id: toWireId('run', id),
     status,
@@ -93,7 +100,8 @@ export const recentToWire = ({ runs, succeeded, failed }: Recent): z.output<type
   })),
   succeeded,
   failed,
-  successRate: succeeded + failed === 0 ? null : succeeded / (succeeded + failed),
+  successRate: rateOf({ succeeded, failed }),
+  week: { ...week, successRate: rateOf(week) },
 })
 
 export const jobSummaryToWire = (job: JobSummary): z.output<typeof jobSummaryWire> => ({

@@ -2329,6 +2329,14 @@ export type RecentRuns = {
      * Of those; null when there were none.
      */
     successRate: number | null;
+    /**
+     * The same of the last 7 days.
+     */
+    week: {
+        succeeded: number;
+        failed: number;
+        successRate: number | null;
+    };
 };
 
 export type RedriveDeadLetter = {

@@ -11,46 +11,52 @@ const past = (minutesAgo: number, succeeded: number, failed = 0, other = 0) => (
 })
 const start = (minutesAhead: number, jobId = 'job_1') => ({ at: now + minutesAhead * minute, jobId })
 
+const none = { counts: [], starts: [] }
+const slice = (minutesAhead: number, count: number) => ({
+  from: now + minutesAhead * minute,
+  to: now + (minutesAhead + 30) * minute,
+  count,
+})
+
 describe('bandColumns', () => {
   it('has a column for every half hour of 48 hours', () => {
-    const columns = bandColumns(now, [], [])
+    const columns = bandColumns(now, [], none)
     expect(columns).toHaveLength(96)
     expect(columns[48]?.start).toBe(now)
     expect(columns.every((column) => column.height === 0)).toBe(true)
   })
 
   it('puts what ended before now and what starts after it, edges included', () => {
-    const columns = bandColumns(
-      now,
-      [past(1, 1), past(30, 1), past(1440, 1), past(1441, 1)],
-      [start(0), start(1439.9), start(1440)],
-    )
+    const columns = bandColumns(now, [past(1, 1), past(30, 1), past(1440, 1), past(1441, 1)], {
+      counts: [slice(0, 1), slice(1410, 3), slice(1440, 9)],
+      starts: [],
+    })
     expect(columns[47]?.succeeded).toBe(2)
     expect(columns[0]?.succeeded).toBe(1)
     expect(columns[48]?.coming).toBe(1)
-    expect(columns[95]?.coming).toBe(1)
+    expect(columns[95]?.coming).toBe(3)
   })
 
   it('keeps few visible beside many', () => {
-    const columns = bandColumns(now, [past(10, 10_000), past(100, 0, 1)], [])
+    const columns = bandColumns(now, [past(10, 10_000), past(100, 0, 1)], none)
     expect(columns[47]?.height).toBe(1)
     expect(columns[44]).toMatchObject({ height: 0.08, failedShare: 1 })
   })
 
   it('scales the future by itself', () => {
-    const columns = bandColumns(now, [past(10, 10_000)], [start(10)])
+    const columns = bandColumns(now, [past(10, 10_000)], { counts: [slice(0, 1)], starts: [] })
     expect(columns[48]?.height).toBe(1)
   })
 
-  it('does not call the future empty where nobody looked', () => {
-    const columns = bandColumns(now, [], [start(10)], { knownUntil: now + 60 * minute })
-    expect(columns.slice(48, 52).map((column) => column.isUnknown)).toEqual([false, false, true, true])
+  it('takes slices that begin a minute later for what they are', () => {
+    const columns = bandColumns(now, [], { counts: [slice(1, 5), slice(31, 7)], starts: [] })
+    expect(columns.slice(48, 51).map(({ coming }) => coming)).toEqual([5, 7, 0])
   })
 
   it('names a collision only when five jobs start in one minute', () => {
     const four = Array.from({ length: 4 }, (_, index) => start(5, `job_${index}`))
-    expect(bandColumns(now, [], [...four, start(5, 'job_0')])[48]?.collision).toBe(0)
-    expect(bandColumns(now, [], [...four, start(5, 'job_9')])[48]?.collision).toBe(5)
+    expect(bandColumns(now, [], { counts: [], starts: [...four, start(5, 'job_0')] })[48]?.collision).toBe(0)
+    expect(bandColumns(now, [], { counts: [], starts: [...four, start(5, 'job_9')] })[48]?.collision).toBe(5)
   })
 })
 

@@ -12,6 +12,13 @@ export interface ComingStart {
   jobId: string
 }
 
+/** How many starts there will be in a slice of time. */
+export interface ComingCount {
+  from: number
+  to: number
+  count: number
+}
+
 /** One column of the band. Heights are 0 to 1 of the half's height. */
 export interface BandColumn {
   start: number
@@ -20,8 +27,6 @@ export interface BandColumn {
   failed: number
   other: number
   coming: number
-  /** Further ahead than the API was asked to look. */
-  isUnknown: boolean
   /** Jobs that start within the same minute, when there are at least `collisionSize` of them. */
   collision: number
   height: number
@@ -34,13 +39,14 @@ const collisionSize = 5
 
 /**
  * The columns of a band around now: what ended on the left, what will start on the right. Heights follow the
- * square root of the count, each half against its own maximum, so one busy hour does not flatten the rest.
+ * square root of the count, each half against its own maximum, so one busy hour does not flatten the rest. `counts` are
+ * exact, `starts` the nearest of them, which tell who meets whom.
  */
 export function bandColumns(
   now: number,
   past: readonly PastCount[],
-  coming: readonly ComingStart[],
-  { hours = 24, columnMinutes = 30, knownUntil = Number.POSITIVE_INFINITY } = {},
+  { counts, starts }: { counts: readonly ComingCount[]; starts: readonly ComingStart[] },
+  { hours = 24, columnMinutes = 30 } = {},
 ): BandColumn[] {
   const width = columnMinutes * 60_000
   const begin = now - hours * hour
@@ -53,7 +59,6 @@ export function bandColumns(
       failed: 0,
       other: 0,
       coming: 0,
-      isUnknown: start >= knownUntil,
       collision: 0,
       height: 0,
       failedShare: 0,
@@ -69,11 +74,15 @@ export function bandColumns(
     column.failed += count.failed
     column.other += count.other
   }
+  for (const { from, to, count } of counts) {
+    // The API's minute may be the next one already, so a slice belongs where its middle lies.
+    const column = columnAt((from + to) / 2)
+    if (column) column.coming += count
+  }
   const minutes = new Map<number, Set<string>>()
-  for (const start of coming) {
+  for (const start of starts) {
     const column = start.at >= now ? columnAt(start.at) : undefined
     if (!column) continue
-    column.coming += 1
     const minute = Math.floor(start.at / 60_000)
     const jobs = minutes.get(minute) ?? new Set()
     minutes.set(minute, jobs.add(start.jobId))

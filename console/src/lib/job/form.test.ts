@@ -67,6 +67,17 @@ describe('the form of a job', () => {
     })
   })
 
+  it('takes emptied fields as no limit', () => {
+    const form = { ...formOf(job), catchUpWindowHours: undefined, pauseAfterFailures: undefined }
+    expect(definitionOf(form, undefined, job)).toMatchObject({
+      definition: { catchUpMax: 7, catchUpWindow: null, pauseAfterFailures: null },
+    })
+    const later = { ...form, catchUpWindowHours: 1.5, pauseAfterFailures: 4, afterLastRun: 'archive' as const }
+    expect(definitionOf(later, undefined, job)).toMatchObject({
+      definition: { catchUpWindow: 'PT1H30M', pauseAfterFailures: 4, afterLastRun: 'archive' },
+    })
+  })
+
   it('says where JSON is not JSON', () => {
     const form = { ...formOf(job), body: '{"a":' }
     expect(jsonFault(form)).toMatch(/JSON/)

@@ -23,6 +23,13 @@ export interface JobForm {
   queue: string
   overlap: JobDefinition['overlap']
   catchUp: JobDefinition['catchUp']
+  /** The most instants that are made up for. */
+  catchUpMax: number
+  /** Nothing older than that is made up for; undefined: however old. */
+  catchUpWindowHours: number | undefined
+  /** Undefined: it never pauses itself. */
+  pauseAfterFailures: number | undefined
+  afterLastRun: JobDefinition['afterLastRun']
   retryLimit: number
   retryDelaySeconds: number
   retryMaxDelaySeconds: number
@@ -47,6 +54,10 @@ export function formOf(job: JobDefinition | undefined): JobForm {
     queue: job?.queue ?? 'default',
     overlap: job?.overlap ?? 'skip',
     catchUp: job?.catchUp ?? 'one',
+    catchUpMax: job?.catchUpMax ?? 100,
+    catchUpWindowHours: job?.catchUpWindow ? seconds(job.catchUpWindow, 0) / 3_600 : undefined,
+    pauseAfterFailures: job?.pauseAfterFailures ?? undefined,
+    afterLastRun: job?.afterLastRun ?? 'keep',
     retryLimit: job?.retry.limit ?? 5,
     retryDelaySeconds: seconds(job?.retry.delay, 0.1),
     retryMaxDelaySeconds: seconds(job?.retry.maxDelay, 1.6),
@@ -95,10 +106,10 @@ export function definitionOf(
       queue: form.queue.trim(),
       overlap: form.overlap,
       catchUp: form.catchUp,
-      catchUpMax: before?.catchUpMax ?? 100,
-      catchUpWindow: before?.catchUpWindow ?? null,
-      pauseAfterFailures: before?.pauseAfterFailures ?? null,
-      afterLastRun: before?.afterLastRun ?? 'keep',
+      catchUpMax: form.catchUpMax,
+      catchUpWindow: form.catchUpWindowHours ? toIsoDuration(Math.round(form.catchUpWindowHours * 3_600_000)) : null,
+      pauseAfterFailures: form.pauseAfterFailures ?? null,
+      afterLastRun: form.afterLastRun,
       startWithin: before?.startWithin ?? null,
       endWithin: before?.endWithin ?? null,
       deadLetters: before?.deadLetters ?? 'keep',

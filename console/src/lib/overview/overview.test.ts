@@ -1,7 +1,7 @@
 import type { JobSummary, Run } from '@meridian/sdk'
 import { describe, expect, it } from 'vitest'
 import { median } from './median.ts'
-import { changedPaces, groupFailures, paces, pastCounts, stateLine } from './overview.ts'
+import { changedPaces, groupFailures, paces, pastCounts, rateOf, rateWords, stateLine } from './overview.ts'
 
 const past = (succeeded: number, failed: number, other = 0) => [{ at: 0, succeeded, failed, other }]
 const idle = { waiting: 0, running: 0, paused: 0 }
@@ -61,6 +61,7 @@ describe('paces', () => {
         succeeded: 0,
         failed: 0,
         successRate: null,
+        week: { succeeded: 0, failed: 0, successRate: null },
       },
     }) as unknown as JobSummary
 
@@ -89,5 +90,17 @@ describe('median', () => {
     expect(median([3, 1, 2])).toBe(2)
     expect(median([4, 1, 2, 3])).toBe(2.5)
     expect(median([])).toBeUndefined()
+  })
+})
+
+describe('rateOf', () => {
+  it('is the share of what succeeded, and nothing where nothing ended', () => {
+    const counts = [
+      { succeeded: 9_999, failed: 0 },
+      { succeeded: 0, failed: 1 },
+    ]
+    expect(rateWords(rateOf(counts) ?? 0)).toBe('99.9 %')
+    expect(rateOf([])).toBeUndefined()
+    expect(rateWords(1)).toBe('100 %')
   })
 })

@@ -103,3 +103,13 @@ export function changedPaces(all: readonly Pace[]): Pace[] {
     .filter((pace) => isFelt(pace) && size(pace) >= Math.log(1.5))
     .toSorted((one, other) => size(other) - size(one))
 }
+
+/** The share of runs that succeeded among those that succeeded or failed; undefined when there were none. */
+export function rateOf(counts: readonly Pick<PastCount, 'succeeded' | 'failed'>[]): number | undefined {
+  const succeeded = counts.reduce((sum, count) => sum + count.succeeded, 0)
+  const all = succeeded + counts.reduce((sum, count) => sum + count.failed, 0)
+  return all === 0 ? undefined : succeeded / all
+}
+
+/** `99.8 %`; never rounded up to all. */
+export const rateWords = (rate: number): string => `${Math.floor(rate * 1_000) / 10} %`

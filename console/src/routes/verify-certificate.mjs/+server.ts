@@ -1,3 +1,4 @@
+// oxlint-disable-next-line import/default -- Vite gives the text of the file as its default export
 import script from '../../../../docs/guides/verify-certificate.mjs?raw'
 import type { RequestHandler } from './$types'
 

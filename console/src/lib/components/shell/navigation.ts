@@ -6,6 +6,7 @@ import Layers from '@lucide/svelte/icons/layers'
 import LayoutDashboard from '@lucide/svelte/icons/layout-dashboard'
 import List from '@lucide/svelte/icons/list'
 import Settings from '@lucide/svelte/icons/settings'
+import Timer from '@lucide/svelte/icons/timer'
 import type { Component } from 'svelte'
 
 export interface Section {
@@ -26,6 +27,7 @@ export const sections: readonly Section[] = [
   { label: 'Calendars', path: '/calendars', key: 'a', icon: CalendarDays, isFirst: true },
   { label: 'Imports', path: '/imports', key: 'i', icon: Import },
   { label: 'Operations', path: '/operations', key: 'p', icon: Layers },
+  { label: 'Test clock', path: '/test-clocks', key: 't', icon: Timer },
   { label: 'API keys', path: '/keys', key: 'k', icon: KeyRound },
   { label: 'Settings', path: '/settings', key: 's', icon: Settings },
 ]

@@ -4,7 +4,7 @@ import { jobNames } from '#lib/server/job-names.ts'
 import { opened } from '#lib/server/open.ts'
 import type { PageServerLoad } from './$types'
 
-// As far as the API looks ahead in one answer.
+// The nearest starts, one by one: enough to see who meets whom.
 const upcomingMax = 1_000
 const minute = 60_000
 const day = 24 * 60 * minute
@@ -15,8 +15,10 @@ export const load: PageServerLoad = async ({ locals, depends }) => {
   const { sdk } = opened(locals)
   // Slices are counted in whole minutes, so the band is drawn around one.
   const now = Math.floor(locals.now / minute) * minute
-  const [stats, open, upcoming, failures, paused, jobs, queues] = await Promise.all([
+  const [stats, week, starts, open, upcoming, failures, paused, jobs, queues] = await Promise.all([
     sdk.stats.runs({ from: iso(now - day), to: iso(now), buckets: 48 }),
+    sdk.stats.runs({ from: iso(now - 7 * day), to: iso(now), buckets: 1 }),
+    sdk.forecast.starts({ until: iso(now + day), buckets: 48 }),
     sdk.stats.open(),
     sdk.stats.upcoming({ until: iso(now + day), limit: upcomingMax }),
     sdk.runs.list({ status: ['failed', 'expired'], createdFrom: iso(now - day), limit: 100 }).page(),
@@ -25,12 +27,15 @@ export const load: PageServerLoad = async ({ locals, depends }) => {
     sdk.queues.list({ limit: 100 }).page(),
   ])
   const past = pastCounts(stats.buckets)
-  const coming = upcoming.map(({ effectiveAt, jobId }) => ({ at: Date.parse(effectiveAt), jobId }))
-  const knownUntil = upcoming.length < upcomingMax ? undefined : coming.at(-1)?.at
+  const coming = {
+    counts: starts.buckets.map(({ from, to, count }) => ({ from: Date.parse(from), to: Date.parse(to), count })),
+    starts: upcoming.map(({ effectiveAt, jobId }) => ({ at: Date.parse(effectiveAt), jobId })),
+  }
   return {
     bandNow: now,
-    columns: bandColumns(now, past, coming, { knownUntil }),
+    columns: bandColumns(now, past, coming),
     past,
+    week: pastCounts(week.buckets),
     open,
     nextTen: upcoming.slice(0, 10),
     failures: groupFailures(failures.data),

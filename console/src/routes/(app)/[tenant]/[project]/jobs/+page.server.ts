@@ -41,7 +41,9 @@ function forEach(work: (sdk: Meridian, id: string, form: FormData) => Promise<un
 }
 
 export const actions = {
-  pause: forEach((sdk, id, form) => sdk.jobs.pause(id, { reason: textOf(form, 'reason') || null })),
+  pause: forEach((sdk, id, form) =>
+    sdk.jobs.pause(id, { reason: textOf(form, 'reason') || null, until: textOf(form, 'until') || null }),
+  ),
   resume: forEach((sdk, id) => sdk.jobs.resume(id)),
   run: forEach((sdk, id) => sdk.jobs.run(id)),
 } satisfies Actions
