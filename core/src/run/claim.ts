@@ -186,19 +186,25 @@ export const leaseColumns = (leases: readonly Lease[]): [string, string, string,
   arrayLiteral(leases.map((lease) => lease.fence)),
 ]
 
+/** A row may be touched by a heartbeat and by the janitor in one moment; more than that does not happen. */
+const asksMax = 3
+
 /**
- * Asks once more for the rows that an answer left out. A held row that is touched while a statement runs (by a
- * heartbeat, or by the janitor) is not where the statement found it, and looks like somebody else's for that moment.
- * Returns the ids that came back at either time.
+ * Asks again for the rows that an answer left out. A held row that is touched while a statement runs (by a heartbeat,
+ * or by the janitor) is not where the statement found it, and looks like somebody else's for that moment. Returns the
+ * ids that came back at any time.
  */
-export async function askTwice<Row>(
+export async function askAgain<Row>(
   rows: Row[],
   idOf: (row: Row) => Uuid,
   ask: (rows: Row[]) => Promise<Uuid[]>,
 ): Promise<Set<Uuid>> {
-  const answered = new Set(await ask(rows))
-  const missing = rows.filter((row) => !answered.has(idOf(row)))
-  if (missing.length > 0) for (const id of await ask(missing)) answered.add(id)
+  const answered = new Set<Uuid>()
+  let missing = rows
+  for (let asks = 0; asks < asksMax && missing.length > 0; asks++) {
+    for (const id of await ask(missing)) answered.add(id)
+    missing = missing.filter((row) => !answered.has(idOf(row)))
+  }
   return answered
 }
 
@@ -212,7 +218,7 @@ export const renewLeases = (
   leases: Lease[],
   leaseSeconds = defaultLeaseSeconds,
 ): Promise<Set<Uuid>> =>
-  askTwice(
+  askAgain(
     leases,
     (lease) => lease.id,
     async (asked) => {
@@ -237,7 +243,7 @@ export const renewLeases = (
  * that never started is not counted. Returns the ids that were still ours.
  */
 export const handBack = (pool: Pool, poolId: number, leases: Lease[]): Promise<Set<Uuid>> =>
-  askTwice(
+  askAgain(
     leases,
     (lease) => lease.id,
     async (asked) => {

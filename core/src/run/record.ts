@@ -3,7 +3,7 @@ import { arrayLiteral, byteaArray, type Pool, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { type Block, type Place, sealTogether } from '../secret/block.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import { askTwice, type Lease, leaseColumns } from './claim.ts'
+import { askAgain, type Lease, leaseColumns } from './claim.ts'
 import { stateCodes } from './run.ts'
 
 /** How one attempt went, as it is written down. */
@@ -167,7 +167,7 @@ async function record(
   const rows = records.map((each, index): Row => ({ ...each, place: sealed.places[index] ?? null }))
   // Written with the first asking, whoever of their runs was not found then.
   let { blocks } = sealed
-  return askTwice(
+  return askAgain(
     rows,
     ({ lease }) => lease.id,
     async (asked) => {
