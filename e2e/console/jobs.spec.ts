@@ -145,7 +145,7 @@ test('an edit made on top of another one is refused', async ({ page, base, label
 test('an edit makes a version, and an earlier one can be restored', async ({ page, base, label, sdk, receiver }) => {
   const job = await sdk.jobs.create({ name: label, target: { type: 'http', url: receiver.url(label, 'ok') } })
   await open(page, `${base}/jobs/${job.id}/edit`)
-  await page.getByLabel('Queue').fill('reports')
+  await page.getByLabel('Queue', { exact: true }).fill('reports')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('link', { name: 'Versions' }).click()
   await expect(page.getByRole('cell', { name: 'Changed queue' })).toBeVisible()
