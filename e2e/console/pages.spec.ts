@@ -41,6 +41,15 @@ for (const { theme, width } of screens) {
       filter: { search: label },
       changes: { priority: 2 },
     })
+    const failed = await sdk.runs.create({
+      target: { type: 'http', url: receiver.url(label, 'status/500') },
+      queue: label,
+      retry: { limit: 0 },
+    })
+    await sdk.runs.ended(failed.id)
+    const letterOf = () => sdk.deadLetters.list({ queue: label }).page()
+    await expect.poll(async () => (await letterOf()).data.length).toBe(1)
+    const [letter] = (await letterOf()).data
     const calendar = await sdk.calendars.create({
       name: label,
       description: label.padEnd(200, '-long'),
@@ -73,6 +82,8 @@ for (const { theme, width } of screens) {
       '/runs',
       '/runs?status=running&last=1h',
       `/runs/${run.id}`,
+      '/dead-letters',
+      `/dead-letters?group=${letter?.fingerprint}`,
       '/operations',
       `/operations/${operation.id}`,
       '/calendars',

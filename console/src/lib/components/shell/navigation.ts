@@ -5,6 +5,7 @@ import KeyRound from '@lucide/svelte/icons/key-round'
 import Layers from '@lucide/svelte/icons/layers'
 import LayoutDashboard from '@lucide/svelte/icons/layout-dashboard'
 import List from '@lucide/svelte/icons/list'
+import MailX from '@lucide/svelte/icons/mail-x'
 import Settings from '@lucide/svelte/icons/settings'
 import Timer from '@lucide/svelte/icons/timer'
 import type { Component } from 'svelte'
@@ -24,6 +25,7 @@ export const sections: readonly Section[] = [
   { label: 'Overview', path: '', key: 'o', icon: LayoutDashboard, isFirst: true },
   { label: 'Jobs', path: '/jobs', key: 'j', icon: CalendarClock, isFirst: true },
   { label: 'Runs', path: '/runs', key: 'r', icon: List, isFirst: true },
+  { label: 'Dead letters', path: '/dead-letters', key: 'd', icon: MailX },
   { label: 'Calendars', path: '/calendars', key: 'a', icon: CalendarDays, isFirst: true },
   { label: 'Imports', path: '/imports', key: 'i', icon: Import },
   { label: 'Operations', path: '/operations', key: 'p', icon: Layers },
