@@ -9,8 +9,8 @@ test('what failed is grouped by its error, and all of it is redriven after a loo
 }) => {
   const target = { type: 'http', url: receiver.url(label, 'status/500') } as const
   const job = await sdk.jobs.create({ name: label, target, retry: { limit: 0 } })
-  const runs = [await sdk.jobs.run(job.id), await sdk.jobs.run(job.id)]
-  for (const run of runs) await sdk.runs.ended(run.id)
+  const runs = await Promise.all([sdk.jobs.run(job.id), sdk.jobs.run(job.id)])
+  await Promise.all(runs.map(({ id }) => sdk.runs.ended(id)))
   await expect.poll(async () => (await sdk.deadLetters.list({ jobId: job.id }).page()).data.length).toBe(2)
 
   await open(page, `${base}/dead-letters`)
