@@ -9,7 +9,7 @@ afterAll(() => api.close())
 
 const withKey = (key: string) => ({ 'idempotency-key': key })
 
-test('a hundred creates with one key at once make one run, round after round', async () => {
+test('O-39, O-40: a hundred creates with one key at once make one run, round after round', async () => {
   const { client } = await api.tenant()
   for (let round = 0; round < 10; round++) {
     const body = { target, dueAt: inAnHour() }

@@ -94,7 +94,7 @@ const cases = Object.entries(verbs).flatMap(([noun, byName]) =>
 )
 
 describe('an id of somebody else', () => {
-  test.each(cases)('$name from $who answers as for an id that nothing has', async ({ who, noun, verb }) => {
+  test.each(cases)('O-62: $name from $who answers as for an id that nothing has', async ({ who, noun, verb }) => {
     const known = await answerOf(verb, strangers[who], ids[noun])
     expect(known).toMatchObject({ code: 'not-found' })
     expect(known).toEqual(await answerOf(verb, strangers[who], unknownId()))
@@ -107,7 +107,7 @@ describe('an id of somebody else', () => {
   })
 
   test.each(['theirs', 'another project'] as const)(
-    'is in no list of %s, nor reached by a cursor or a name',
+    'O-63: is in no list of %s, nor reached by a cursor or a name',
     async (who) => {
       const ctx = strangers[who]
       const before = encodeCursor('00000000-0000-7000-8000-000000000000')

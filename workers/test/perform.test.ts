@@ -168,7 +168,7 @@ describe('what comes back', () => {
   })
 })
 
-// R17, O-35
+// R17
 describe('a time to come back', () => {
   async function delayAfter(status: number, header: () => string): Promise<number> {
     const { port } = await listenHttp((_request, response) => answer(response, status, { 'retry-after': header() }))
@@ -183,7 +183,7 @@ describe('a time to come back', () => {
     expect(delay).toBeLessThanOrEqual(132_000)
   })
 
-  test('as a date 120 seconds ahead is kept, within a tenth', async () => {
+  test('O-35: as a date 120 seconds ahead is kept, within a tenth', async () => {
     const date = new Date(Date.now() + 120_000)
     const delay = await delayAfter(429, () => date.toUTCString())
     // A date of HTTP has no milliseconds: what was asked for is the second it names.

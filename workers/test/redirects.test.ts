@@ -26,7 +26,7 @@ async function target(plan: (path: string, response: ServerResponse) => void, ho
 const redirect = (response: ServerResponse, status: number, location: string): void =>
   answer(response, status, { location })
 
-describe('a redirect to a private address', () => {
+describe('O-43: a redirect to a private address', () => {
   test.each([301, 302, 303, 307, 308])('by %d is not followed', async (status) => {
     const canary = await listen(createServer())
     const { url, seen } = await target((_path, response) =>

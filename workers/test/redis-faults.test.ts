@@ -25,10 +25,12 @@ describe('Redis', () => {
     expect(scene.target.received).toHaveLength(300)
   })
 
-  it('down for a while: creates go on, and what is due meanwhile runs when it is back', async () => {
+  it('O-47: down for a while: creates go on, and what is due meanwhile runs when it is back', async () => {
     const scene = await openScene({ redisUrl: redis.url })
     await scene.bench.startWorkers('scheduler', 'dispatcher', 'executor', 'reaper', 'relay')
     await scene.allSucceed(await scene.bench.accept(scene.at('/before')))
+    // Whoever was to be woken for it is asleep when Redis goes, and nothing else wakes anybody afterwards.
+    const [ahead] = await scene.bench.accept({ ...scene.at('/ahead'), dueAt: new Date(Date.now() + 6_000) })
     await redis.stop()
     const runs = await scene.bench.accept(scene.at('/during/0'), scene.at('/during/1'), {
       ...scene.at('/due'),
@@ -40,6 +42,7 @@ describe('Redis', () => {
     const began = performance.now()
     await scene.allSucceed(runs)
     expect(performance.now() - began).toBeLessThan(10_000)
+    await scene.allSucceed(ahead === undefined ? [] : [ahead])
     // Nothing else happens; a run far enough away that nobody is awake for it still starts on time.
     const dueAt = new Date(Date.now() + 1_200)
     const [last] = await scene.bench.accept({ ...scene.at('/quiet'), dueAt })

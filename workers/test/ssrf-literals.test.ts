@@ -33,7 +33,7 @@ const hosts = `
   .trim()
   .split(/\s+/)
 
-test('no literal reaches a private or reserved address', async () => {
+test('O-41, O-42: no literal reaches a private or reserved address', async () => {
   const canaries = await releaseCanaries()
   const outbound = openDoor({ allowPrivate: false })
   const reached: string[] = []
@@ -69,7 +69,7 @@ test.each([
   ['finds nothing', async () => [], 'dns-failed'],
   ['answers nonsense', async () => ['not an address'], 'blocked-destination'],
   ['never answers', () => new Promise<string[]>(() => undefined), 'dns-failed'],
-])('a resolver that %s lets nothing through', async (_what, resolver, errorClass) => {
+])('O-41: a resolver that %s lets nothing through', async (_what, resolver, errorClass) => {
   const outbound = openDoor({ allowPrivate: true, resolver, connectTimeoutMs: 100 })
   const outcome = await performHttp(outbound, attemptOf('http://target.test/'), keeping)
   expect(outcome).toMatchObject({ status: 'failed', errorClass, sentAtMs: null })

@@ -34,7 +34,7 @@ const inTurn = (...answers: string[][]): { resolver: Resolver; asked: () => numb
   return { resolver: async () => answers[asked++ % answers.length] ?? [], asked: () => asked }
 }
 
-test('a name that leads to a public address first and to a private one later never reaches the private one', async () => {
+test('O-60: a name that leads to a public address first and to a private one later never reaches the private one', async () => {
   const { port, canary, reached } = await release()
   const { resolver, asked } = inTurn([publicAddress], [privateAddress])
   const outbound = openDoor({ allowPrivate, resolver })

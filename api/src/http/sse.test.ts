@@ -55,7 +55,7 @@ test('a peer that reads nothing is cut off', async () => {
   expect(await elapsed(stream.closed)).toBeLessThan(2_000)
 })
 
-test('seventy peers that vanished without a word are all let go by age', async () => {
+test('O-64: seventy peers that vanished without a word are all let go by age', async () => {
   const streams = await Promise.all(
     Array.from({ length: 70 }, async () => (await open({ ageMaxMs: 300, writeTimeoutMs: 200 }, false)).stream),
   )

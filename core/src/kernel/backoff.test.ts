@@ -16,7 +16,7 @@ test('a second doubling up to a day: whole, positive, capped and nondecreasing f
   expect(previous).toBe(day)
 })
 
-test('attempt 66 with a cap of an hour waits an hour, where a shift would have wrapped around to none', () => {
+test('O-34: attempt 66 with a cap of an hour waits an hour, where a shift would have wrapped around to none', () => {
   expect(backoffDelay({ baseMs: 1_000, factor: 2, capMs: 3_600_000, jitter: 0 }, 66, 0)).toBe(3_600_000)
 })
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fieldCases } from './field-cases.ts'
 import { compileSchedule, nextInstantMs, nextOccurrences, occurrencesBetween } from './occurrences.ts'
 import { parseSchedule } from './schedule.ts'
@@ -46,7 +46,24 @@ test('every case is a schedule that is accepted', () => {
   for (const { schedule } of fieldCases) expect(parseSchedule(schedule)).toMatchObject({ ok: true })
 })
 
-describe('cases in other words', () => {
+describe.each([
+  ['UTC', 0],
+  ['Australia/Sydney', -600],
+  ['America/New_York', 240],
+])('cases in other words, with the process in %s', (tz, offsetMinutes) => {
+  const own = process.env['TZ']
+  beforeAll(() => {
+    process.env['TZ'] = tz
+  })
+  afterAll(() => {
+    if (own === undefined) delete process.env['TZ']
+    else process.env['TZ'] = own
+  })
+
+  test('the process really is in that zone', () => {
+    expect(new Date(2026, 6, 1).getTimezoneOffset()).toBe(offsetMinutes)
+  })
+
   test('O-04: every minute is 120 runs, all 60 s apart, through the repeated hour', () => {
     const compiled = compileSchedule({ type: 'cron', cron: '* * * * *', timezone: 'America/Los_Angeles' })
     const [from, until] = [

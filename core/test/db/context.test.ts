@@ -133,7 +133,7 @@ describe('a transaction', () => {
 })
 
 describe('a pool', () => {
-  it('whose BEGIN fails three times serves every later request, and nobody waits', async () => {
+  it('O-45: whose BEGIN fails three times serves every later request, and nobody waits', async () => {
     const pool = smallPool()
     let failures = 3
     // As when the server goes away between handing a connection out and using it.
@@ -214,7 +214,7 @@ describe('a pool', () => {
 })
 
 describe('the server crashing', () => {
-  it('is survived by idle and busy pools; what was acknowledged is there; the next requests succeed', async () => {
+  it('O-46: is survived by idle and busy pools; what was acknowledged is there; the next requests succeed', async () => {
     const acknowledged: string[] = []
     let failed = 0
     let crashed = false

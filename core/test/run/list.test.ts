@@ -191,7 +191,7 @@ describe('paging', () => {
     expect(added.size).toBeGreaterThan(40)
   }, 90_000)
 
-  it('runs less than a millisecond apart are not lost between pages', async () => {
+  it('O-44: runs less than a millisecond apart are not lost between pages', async () => {
     const ctx = testCtx(stage.db, await createTenant(stage.db))
     const rows = await Promise.all(Array.from({ length: 3 }, () => prepareRun(ctx, { target })))
     await acceptRuns(stage.intake, rows, false)

@@ -24,7 +24,7 @@ describe('safeReturnTo', () => {
     'https:evil.example',
     'evil.example',
     '',
-  ])('sends %j home', (value) => {
+  ])('O-49: sends %j home', (value) => {
     expect(safeReturnTo(value, origin)).toBe('/')
   })
 
