@@ -27,10 +27,8 @@ export interface RequestBlock {
   id: Uuid
   /** Of the envelope. */
   bytes: number
-  /** The envelope, unless it is too large for a claim to carry: then `readBlock` fetches it. */
-  sealed: Buffer | null
-  /** Its content, once somebody has opened it. */
-  opened: Buffer | null
+  /** The envelope in base64, unless it is too large for a claim to carry: then `readBlock` fetches it. */
+  sealed: string | null
 }
 
 export interface Claim {
@@ -128,12 +126,7 @@ export async function claimRuns(
   for (const row of rows) {
     const [ordinal, , , , , , , , id, bytes, sealed] = row
     if (ordinal !== 0 || id === null) continue
-    blocks.set(id, {
-      id,
-      bytes: bytes ?? 0,
-      sealed: sealed === null ? null : Buffer.from(sealed, 'base64'),
-      opened: null,
-    })
+    blocks.set(id, { id, bytes: bytes ?? 0, sealed })
   }
   const runs: Claimed[] = []
   for (const row of rows) {
@@ -142,8 +135,7 @@ export async function claimRuns(
     if (admitted === undefined) continue
     const [tenantId, queueId, id, fence, dueAtMs] = admitted
     // A block that is gone is told as one that nobody can open.
-    const block =
-      blockId === null ? null : (blocks.get(blockId) ?? { id: blockId, bytes: 0, sealed: null, opened: null })
+    const block = blockId === null ? null : (blocks.get(blockId) ?? { id: blockId, bytes: 0, sealed: null })
     runs.push({
       tenantId,
       projectId,
@@ -164,13 +156,14 @@ export async function claimRuns(
   return { runs, nowMs: rows[0]?.[12] ?? 0 }
 }
 
-/** The envelope of a block that was too large for its claim. Throws when it is gone. */
-export async function readBlock(pool: Pool, { tenantId, keepWeek }: Claimed, id: Uuid): Promise<Buffer> {
+/** The envelope of a block, fetched when it was too large for its claim. Throws when it is gone. */
+export async function readBlock(pool: Pool, { tenantId, keepWeek }: Claimed, block: RequestBlock): Promise<Buffer> {
+  if (block.sealed !== null) return Buffer.from(block.sealed, 'base64')
   const rows = await runNamed<[Buffer]>(
     pool,
     'read_block',
     'select sealed from input_blocks where keep_week >= $1 and tenant_id = $2 and id = $3',
-    [keepWeek, tenantId, id],
+    [keepWeek, tenantId, block.id],
   )
   if (rows[0] === undefined) throw new Error('the request of the run is gone')
   return rows[0][0]

@@ -8,5 +8,6 @@ const tables = ['due', 'ready', 'held'] as const
  * somebody else is vacuuming is left to him.
  */
 export async function tidyRunTables(pool: Pool): Promise<void> {
-  for (const table of tables) await pool.query(`vacuum (skip_locked, truncate false, index_cleanup on) ${table}`)
+  for (const table of tables)
+    await pool.query(`vacuum (skip_locked, parallel 0, truncate false, index_cleanup on) ${table}`)
 }

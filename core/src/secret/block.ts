@@ -122,4 +122,4 @@ function pack(parts: readonly Buffer[], length: number): Buffer {
 }
 
 const unpack = (packed: Buffer): Buffer =>
-  packed[0] === deflated ? inflateRawSync(packed.subarray(1)) : packed.subarray(1)
+  packed[0] === deflated ? inflateRawSync(packed.subarray(1), { windowBits: quickly.windowBits }) : packed.subarray(1)

@@ -24,6 +24,12 @@ export class Requests {
     sizeCalculation: (request) => 1_024 + (request.body?.length ?? 0),
   })
 
+  // Runs that were accepted together share a block, but are mostly claimed at different times.
+  readonly #blocks = new LRUCache<Uuid, Buffer>({
+    ttl: 60_000,
+    maxSize: 32 * 1024 * 1024,
+    sizeCalculation: (opened) => 256 + opened.length,
+  })
   readonly #large = new ByteBudget(largeBytes)
 
   constructor(engine: Pool, keyRing: KeyRing) {
@@ -33,24 +39,29 @@ export class Requests {
 
   /** Waits until there is memory for the run's request. Call what it resolves to when the attempt is over. */
   reserve({ request }: Claimed): Promise<() => void> | null {
-    return request === null || isAtHand(request.block) ? null : this.#large.take(request.block.bytes)
+    return request === null || request.block.sealed !== null ? null : this.#large.take(request.block.bytes)
   }
 
   /** The request when everything it takes is in memory, else null. */
   openNow(run: Claimed): OpenedRequest | null {
     if (run.request === null) return this.#versions.get(versionKey(run)) ?? null
     const { block, offset } = run.request
-    // Opened by the first of the runs that share it, for all of them.
-    block.opened ??=
-      block.sealed && openBlockNow(this.#keyRing, { tenantId: run.tenantId, id: block.id, sealed: block.sealed })
-    return block.opened && decodeRequest(itemAt(block.opened, offset))
+    const opened = this.#blocks.get(block.id) ?? this.#openNow(run.tenantId, block)
+    return opened && decodeRequest(itemAt(opened, offset))
+  }
+
+  #openNow(tenantId: Uuid, { id, sealed }: RequestBlock): Buffer | null {
+    if (sealed === null) return null
+    const opened = openBlockNow(this.#keyRing, { tenantId, id, sealed: Buffer.from(sealed, 'base64') })
+    if (opened !== null) this.#blocks.set(id, opened)
+    return opened
   }
 
   /** The request, from wherever it takes. Throws when it is gone or its key was destroyed. */
   async open(run: Claimed): Promise<OpenedRequest> {
     if (run.request !== null) {
       const { block, offset } = run.request
-      const sealed = block.sealed ?? (await readBlock(this.#engine, run, block.id))
+      const sealed = await readBlock(this.#engine, run, block)
       return decodeRequest(
         itemAt(await openBlock(this.#keyRing, { tenantId: run.tenantId, id: block.id, sealed }), offset),
       )
@@ -73,7 +84,5 @@ export class Requests {
     return { jobId: run.jobId, sealed }
   }
 }
-
-const isAtHand = ({ sealed, opened }: RequestBlock): boolean => sealed !== null || opened !== null
 
 const versionKey = (run: Claimed): string => `${run.jobId}.${run.jobVersion}`

@@ -17,12 +17,15 @@ export interface DispatcherOptions {
   pollMs: number
 }
 
-/** How long before its due instant a run is admitted: it covers the tail of the path to an executor's timer. */
-const aheadMs = 60
+/**
+ * How long before its due instant a run is admitted: it covers the tail of the path to an executor's timer, which is two
+ * commits on a disk that has its moments. It has its slot meanwhile.
+ */
+const aheadMs = 120
 /** What that path mostly takes. A run that is due sooner is not kept waiting for others. */
-const pathMs = 25
+const pathMs = 30
 /** Looks are this far apart, so that one takes all that came due meanwhile. */
-const gapMs = 15
+const gapMs = 30
 /** A queued run that nobody claimed within this time was lost by the carrier. */
 const queuedSeconds = 5
 const batchMax = 1_000
