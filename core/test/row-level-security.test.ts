@@ -120,6 +120,7 @@ describe('the wall between tenants, as the catalogue tells it', () => {
        where p.pronamespace = 'public'::regnamespace and p.prosecdef and has_function_privilege('meridian_app', p.oid, 'execute') order by 1`,
     )
     expect(rows.map(({ name }) => name)).toEqual([
+      'accept_detailed',
       'accept_minding',
       'accept_runs',
       'accept_within',

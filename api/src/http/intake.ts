@@ -4,17 +4,19 @@ import { AppError } from '@meridian/core/kernel/errors'
 import type { Log } from '@meridian/core/kernel/log'
 import { acceptMinding, acceptRuns, type IntakeResult, type IntakeRow } from '@meridian/core/run/accept'
 import type { OverlapRule } from '@meridian/core/run/overlap'
-import type { Run } from '@meridian/core/run/run'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import { createGroupCommit } from './group-commit.ts'
 import type { Wake } from './wake.ts'
 
+/** A row that was not refused. Of a run that a key led to only the id is known. */
+export type Accepted = Exclude<IntakeResult, { outcome: 'refused' }>
+
 /** How runs get in. What it answers is on disk. */
 export interface Intake {
   /** One run, in whatever flush leaves next. Throws what the row was refused for. */
-  accept(row: IntakeRow): Promise<{ run: Run; isReplay: boolean }>
+  accept(row: IntakeRow): Promise<Accepted>
   /** One run of a job that minds the job's other runs, in a transaction of its own. */
-  acceptMinding(row: IntakeRow, rule: OverlapRule): Promise<{ run: Run; isReplay: boolean }>
+  acceptMinding(row: IntakeRow, rule: OverlapRule): Promise<Accepted>
   /** The runs of one caller, in a transaction of their own: one event, one audit line. Each row is answered by itself. */
   acceptBatch(rows: IntakeRow[], digest: string): Promise<IntakeResult[]>
   /** Rows that are waiting or being written. */
@@ -36,9 +38,9 @@ const flushBytesMax = 8 * 1024 * 1024
 const flushGapMs = 6
 const pendingMax = 20_000
 
-function toAnswer(result: IntakeResult): { run: Run; isReplay: boolean } {
+function toAnswer(result: IntakeResult): Accepted {
   if (result.outcome === 'refused') throw result.error
-  return { run: result.run, isReplay: result.outcome === 'replayed' }
+  return result
 }
 
 export function createIntake({ pool, keyRing, wake, log }: IntakeOptions): Intake {

@@ -5,10 +5,13 @@ import { findQueue, resolveQueue } from '@meridian/core/flow/queues'
 import { AppError, validationFailed } from '@meridian/core/kernel/errors'
 import { uuidv7 } from '@meridian/core/kernel/ids'
 import { type IntakeResult, type IntakeRow, prepareRun } from '@meridian/core/run/accept'
+import { debounceValue, deduplicationValue } from '@meridian/core/run/create-key'
 import { deadlineFields, toDeadlines } from '@meridian/core/run/deadline'
+import { labelFields } from '@meridian/core/run/details'
 import { toRetryPolicy } from '@meridian/core/run/retry-policy'
 import { defaultPriority, type Run } from '@meridian/core/run/run'
 import { z } from 'zod'
+import { createdRun, existingRun, shownRun } from '../http/created-run.ts'
 import type { Services } from '../http/env.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { needs, operation, Reply } from '../http/operation.ts'
@@ -29,6 +32,10 @@ const newRun = z
     priority: z.int().min(1).max(5).default(defaultPriority).meta({ description: '1 is served first, 5 last.' }),
     dueAt: instantInput.optional().meta({ description: 'When it is to run. At once, when absent or past.' }),
     retry: retryPolicy.optional(),
+    tags: labelFields.tags,
+    metadata: labelFields.metadata,
+    deduplication: deduplicationValue.optional(),
+    debounce: debounceValue.optional(),
     startWithin: deadlineFields.startWithin.optional(),
     endWithin: deadlineFields.endWithin.optional(),
   })
@@ -43,13 +50,17 @@ const dryRunQuery = z.strictObject({ dryRun: dryRunFlag('Checks everything, writ
 
 const prepare = ({ ctx, body, idempotency, services }: PrepareInput): Promise<IntakeRow> => {
   requireCallable(services, body.target, '/target')
-  const { target, queue, priority, dueAt, retry } = body
+  const { target, queue, priority, dueAt, retry, tags, metadata, deduplication, debounce } = body
   return prepareRun(ctx, {
     target,
     queue,
     priority,
     dueAt,
     retry: retry && toRetryPolicy(retry),
+    tags,
+    metadata,
+    deduplication,
+    debounce,
     ...toDeadlines(body),
     idempotencyKey: idempotency?.key,
     fingerprint: idempotency?.fingerprint,
@@ -75,11 +86,10 @@ const create = operation({
   example,
   isCreate: true,
   answer: { status: 201, description: 'The run.', schema: runWire },
-  otherwise: { status: 200, description: 'A dry run: what it would have been.' },
+  otherwise: { status: 200, description: `A dry run: what it would have been. ${existingRun.description}` },
   async handle({ ctx, query, body, idempotency, services }) {
     if (query.dryRun) return new Reply(runToWire(await rehearse({ ctx, body, idempotency, services })), { status: 200 })
-    const { run, isReplay } = await services.intake.accept(await prepare({ ctx, body, idempotency, services }))
-    return new Reply(runToWire(run), isReplay ? { headers: { 'idempotency-replayed': 'true' } } : {})
+    return createdRun(services, ctx, await services.intake.accept(await prepare({ ctx, body, idempotency, services })))
   },
 })
 
@@ -121,6 +131,9 @@ async function rehearse(input: PrepareInput): Promise<Run> {
     httpStatus: null,
     error: null,
     replayOf: null,
+    tags: [...new Set(body.tags)].toSorted(),
+    metadata: body.metadata,
+    callbackOf: null,
   }
 }
 
@@ -196,11 +209,15 @@ const createBatch = operation({
     throwMismatch(results)
     let next = 0
     const occurrence = { docsBase: services.config.publicUrl, requestId }
+    const runs = await Promise.all(
+      results.map(async (result) => (result.outcome === 'refused' ? null : await shownRun(services, ctx, result))),
+    )
     return {
       data: rows.map((each) => {
-        const result = 'row' in each ? results[next++] : { outcome: 'refused' as const, error: each.error }
+        const result = 'row' in each ? results[next] : { outcome: 'refused' as const, error: each.error }
+        const run = 'row' in each ? runs[next++] : null
         if (result === undefined) throw new Error('a flush left a row without an answer')
-        if (result.outcome !== 'refused') return runToWire(result.run)
+        if (result.outcome !== 'refused') return runToWire(run ?? result.run)
         return { status: 'refused' as const, problem: toProblem(result.error, occurrence) }
       }),
     }

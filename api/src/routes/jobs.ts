@@ -18,16 +18,19 @@ import { simulateUpdate } from '@meridian/core/job/simulate'
 import { updateJob } from '@meridian/core/job/update'
 import { upsertJob } from '@meridian/core/job/upsert'
 import { AppError } from '@meridian/core/kernel/errors'
+import { debounceValue, deduplicationValue } from '@meridian/core/run/create-key'
+import { labelFields } from '@meridian/core/run/details'
 import { overlapRules } from '@meridian/core/run/overlap'
 import { recentRuns, successRates } from '@meridian/core/run/stats'
 import { prepareJobRun } from '@meridian/core/run/trigger'
 import { z } from 'zod'
+import { createdRun, existingRun } from '../http/created-run.ts'
 import { expectedVersion } from '../http/etag.ts'
 import { needs, operation, Reply } from '../http/operation.ts'
 import { requireCallable } from '../http/target-guard.ts'
 import { jobSummaryToWire, jobSummaryWire, jobToWire, jobWire, type Recent, recentToWire } from '../wire/job.ts'
 import { pageOf, pageQuery, toPage, toPageRequest } from '../wire/page.ts'
-import { runToWire, runWire } from '../wire/run.ts'
+import { runWire } from '../wire/run.ts'
 import { simulationToWire, simulationWire } from '../wire/simulation.ts'
 import { dryRunFlag, instantInput, listOf, naming, pathId } from '../wire/values.ts'
 
@@ -326,6 +329,10 @@ const run = operation({
     .strictObject({
       body: z.unknown().optional().meta({ description: "Replaces the body of the job's request." }),
       dueAt: instantInput.optional(),
+      tags: labelFields.tags,
+      metadata: labelFields.metadata,
+      deduplication: deduplicationValue.optional(),
+      debounce: debounceValue.optional(),
       overlap: z
         .enum(overlapRules)
         .default('allow')
@@ -336,19 +343,18 @@ const run = operation({
   example: { body: { hello: 'again' } },
   isCreate: true,
   answer: { status: 201, description: 'The run.', schema: runWire },
+  otherwise: existingRun,
   problems: ['invalid-transition'],
   async handle({ ctx, params, body, idempotency, services }) {
+    const { overlap, ...options } = body
     const row = await prepareJobRun(ctx, params.jobId, {
-      body: body.body,
-      dueAt: body.dueAt,
+      ...options,
       idempotencyKey: idempotency?.key,
       fingerprint: idempotency?.fingerprint,
     })
-    const { run: started, isReplay } =
-      body.overlap === 'allow'
-        ? await services.intake.accept(row)
-        : await services.intake.acceptMinding(row, body.overlap)
-    return new Reply(runToWire(started), isReplay ? { headers: { 'idempotency-replayed': 'true' } } : {})
+    const accepted =
+      overlap === 'allow' ? await services.intake.accept(row) : await services.intake.acceptMinding(row, overlap)
+    return createdRun(services, ctx, accepted)
   },
 })
 

@@ -3,6 +3,7 @@ import { listEventsAbout } from '@meridian/core/event/read'
 import { findQueue } from '@meridian/core/flow/queues'
 import { AppError, notFound } from '@meridian/core/kernel/errors'
 import type { Uuid } from '@meridian/core/kernel/ids'
+import { tagsValue, tagValue } from '@meridian/core/kernel/tag'
 import { cancelRun } from '@meridian/core/run/cancel'
 import { getRun, getRunRequest, getRunResponse, listAttempts } from '@meridian/core/run/get'
 import { listRuns } from '@meridian/core/run/list'
@@ -47,16 +48,18 @@ const list = operation({
     jobId: idReference('job').optional(),
     queue: z.string().max(64).optional().meta({ description: 'Name of a queue.' }),
     source: runSource.optional(),
+    tag: listOf(tagValue).optional().meta({ description: 'All of these: its own, or of its job.' }),
+    callbackOf: idReference('run').optional().meta({ description: 'Runs that tell the end of this one.' }),
     operationId: idReference('op').optional().meta({ description: 'Runs that an operation made, or is about.' }),
     createdFrom: instantInput.optional().meta({ description: 'Created at this instant or later.' }),
     createdTo: instantInput.optional().meta({ description: 'Created before this instant.' }),
   }),
   answer: { status: 200, description: 'A page of runs.', schema: pageOf(runWire) },
   async handle({ ctx, query }) {
-    const { queue, ...filter } = query
+    const { queue, tag: tags, ...filter } = query
     const queueId = queue === undefined ? undefined : await queueIdOrNone(ctx, queue)
     if (queueId === null) return { data: [], nextCursor: null }
-    return toPage(await listRuns(ctx, { ...filter, queueId }, toPageRequest(query)), runToWire)
+    return toPage(await listRuns(ctx, { ...filter, tags, queueId }, toPageRequest(query)), runToWire)
   },
 })
 
@@ -111,7 +114,10 @@ const replay = operation({
   access: needs('runs:write'),
   params: runParams,
   body: z
-    .strictObject({ body: z.unknown().optional().meta({ description: 'Replaces the body of the request.' }) })
+    .strictObject({
+      body: z.unknown().optional().meta({ description: 'Replaces the body of the request.' }),
+      tags: tagsValue.optional().meta({ description: 'Left out: as the earlier run.' }),
+    })
     .meta({ id: 'ReplayRun' }),
   isBodyOptional: true,
   example: {},
@@ -120,7 +126,7 @@ const replay = operation({
   problems: ['conflict'],
   async handle({ ctx, params, body, idempotency, services }) {
     const row = await prepareReplay(ctx, params.runId, {
-      body: body.body,
+      ...body,
       idempotencyKey: idempotency?.key,
       fingerprint: idempotency?.fingerprint,
     })

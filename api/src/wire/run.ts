@@ -36,6 +36,9 @@ export const runWire = z
       .nullable()
       .meta({ description: 'Machine code of what went wrong.', examples: ['timeout'] }),
     replayOf: wireId('run').nullable(),
+    tags: z.array(z.string()).meta({ description: 'Its own, and those of its job.' }),
+    metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+    callbackOf: wireId('run').nullable().meta({ description: 'The run whose end this one tells.' }),
   })
   .meta({ id: 'Run' })
 
@@ -59,6 +62,9 @@ export const runToWire = (run: Run): z.output<typeof runWire> => ({
   httpStatus: run.httpStatus,
   error: run.error,
   replayOf: toWireIdOrNull('run', run.replayOf),
+  tags: [...run.tags],
+  metadata: run.metadata,
+  callbackOf: toWireIdOrNull('run', run.callbackOf),
 })
 
 export const attemptWire = z

@@ -105,6 +105,43 @@ export async function forgetFarBlocks(pool: Pool, limit: number): Promise<number
   return rows[0]?.[0] ?? 0
 }
 
+/** Forgets the tags and metadata of runs that nothing else is known of any more, at most `limit` runs' at a time. */
+export async function forgetRunDetails(pool: Pool, days: number, limit: number): Promise<number> {
+  const rows = await runNamed<[number]>(
+    pool,
+    'forget_run_details',
+    `with gone as (
+       delete from run_details where ctid = any(array(
+         select x.ctid from run_details x
+         where x.run_id < (lpad(to_hex((extract(epoch from clock_timestamp() - $1 * interval '1 day') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+           and not exists (select from inputs i where i.tenant_id = x.tenant_id and i.project_id = x.project_id and i.id = x.run_id offset 0)
+         limit $2))
+       returning tenant_id, project_id, run_id, tags),
+     tags as (
+       delete from run_tags t using gone g, unnest(g.tags) u(tag)
+       where t.tenant_id = g.tenant_id and t.project_id = g.project_id and t.tag = u.tag and t.run_id = g.run_id)
+     select count(*)::int from gone`,
+    [days, limit],
+  )
+  return rows[0]?.[0] ?? 0
+}
+
+/** Forgets keys that have come to nothing, at most `limit`; where a test clock says what time it is, they stay. */
+export async function forgetRunKeys(pool: Pool, limit: number): Promise<number> {
+  const rows = await runNamed<[number]>(
+    pool,
+    'forget_run_keys',
+    `with gone as (
+       delete from run_keys where ctid = any(array(
+         select k.ctid from run_keys k join projects p on p.tenant_id = k.tenant_id and p.id = k.project_id and not p.has_test_clock
+         where k.expires_at < (select clock_timestamp() - interval '1 day') order by k.expires_at limit $1 for update of k skip locked))
+       returning 1)
+     select count(*)::int from gone`,
+    [limit],
+  )
+  return rows[0]?.[0] ?? 0
+}
+
 /** Throws away counters of minutes and hours more than `days` ago. */
 export async function forgetCounters(pool: Pool, days: number): Promise<void> {
   const age = "(select clock_timestamp() - $1 * interval '1 day')"

@@ -539,6 +539,47 @@ export const deadLetters = pgTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.runId] })],
 )
 
+export const runDetails = pgTable(
+  'run_details',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    runId: uuid('run_id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    tags: text('tags').array().notNull().default(sql`'{}'`),
+    metadata: jsonb('metadata'),
+    callbackOf: uuid('callback_of'),
+    batchId: uuid('batch_id'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.runId] })],
+)
+
+export const runTags = pgTable(
+  'run_tags',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    tag: text('tag').notNull(),
+    runId: uuid('run_id').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.projectId, table.tag, table.runId] })],
+)
+
+export const runKeys = pgTable(
+  'run_keys',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    scopeId: uuid('scope_id').notNull(),
+    kind: text('kind', { enum: ['deduplicate', 'debounce', 'collect'] }).notNull(),
+    key: text('key').notNull(),
+    projectId: uuid('project_id').notNull(),
+    runId: uuid('run_id').notNull(),
+    firstAt: instant('first_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    hits: integer('hits').notNull().default(0),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.scopeId, table.kind, table.key] })],
+)
+
 export const responseBlocks = pgTable('response_blocks', {
   tenantId: uuid('tenant_id').notNull(),
   id: uuid('id').notNull(),

@@ -11,7 +11,7 @@ import { AppError } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { acceptRuns, type IntakeResult, type IntakeRow, toIntakeRow } from '../run/accept.ts'
 import { deadlinesOf } from '../run/deadline.ts'
-import { readRequest } from '../run/get.ts'
+import { readLabels, readRequest } from '../run/get.ts'
 import { bodyBytes, decodeRequest, encodeRequest } from '../run/request-codec.ts'
 import type { Run } from '../run/run.ts'
 import type { DeadLetter } from './dead-letter.ts'
@@ -64,11 +64,14 @@ async function prepareRedrive(tx: Tx, { runId, queueName }: DeadLetter, options:
   )
   const [jobId, jobVersion, priority] = rows[0] ?? [null, null, undefined]
   const request = decodeRequest(await readRequest(tx, runId))
+  const { tags, metadata } = await readLabels(tx, runId)
   const row = await toIntakeRow(tx, {
     queue: queueName,
     priority,
     attemptsMax: request.retry.limit + 1,
     source: 'replay',
+    tags,
+    metadata,
     ...deadlinesOf(request),
   })
   if (options.delayMs > 0) {

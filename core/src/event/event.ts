@@ -4,6 +4,7 @@ import type { Uuid } from '../kernel/ids.ts'
 export const eventTypes = [
   'run.created',
   'runs.created',
+  'run.debounced',
   'run.retrying',
   'run.rescued',
   'run.succeeded',

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { queueNameValue } from '../flow/queue.ts'
-import { jobModes, tagValue } from '../job/job.ts'
+import { jobModes } from '../job/job.ts'
 import type { Uuid } from '../kernel/ids.ts'
+import { tagsValue } from '../kernel/tag.ts'
 import { lineValue } from '../kernel/text.ts'
 import { nativeZones } from '../schedule/zone.ts'
 import { type ImportFormat, importFormats, type SourceNote } from './entry.ts'
@@ -53,7 +54,7 @@ export const newImportValue = z.strictObject({
       'What becomes of jobs that an earlier import of the same source made, and that are not in it any more.',
   }),
   queue: queueNameValue.optional(),
-  tags: z.array(tagValue).max(20).default([]),
+  tags: tagsValue.default([]),
 })
 export type NewImport = z.input<typeof newImportValue>
 

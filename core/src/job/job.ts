@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defaultQueue, queueNameValue } from '../flow/queue.ts'
 import { durationValue } from '../kernel/duration.ts'
 import type { Uuid } from '../kernel/ids.ts'
+import { tagsValue } from '../kernel/tag.ts'
 import { lineValue, proseValue } from '../kernel/text.ts'
 import { deadlineFields } from '../run/deadline.ts'
 import { catchUpRules } from '../run/decide-instants.ts'
@@ -13,9 +14,6 @@ import { fullScheduleSchema } from '../schedule/full-schedule.ts'
 
 const jobNameValue = lineValue(200)
 export const externalIdValue = lineValue(200)
-export const tagValue = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$/, 'must be 1 to 63 letters, digits or . _ : / -')
 export const pauseReasonValue = lineValue(500)
 
 /** How it is written in `schedules`: by its place. */
@@ -28,7 +26,7 @@ const fields = {
   name: jobNameValue,
   description: proseValue(4_000).nullable(),
   externalId: externalIdValue.nullable().meta({ description: 'Your own id of the job, unique in the project.' }),
-  tags: z.array(tagValue).max(20),
+  tags: tagsValue,
   target: httpTargetValue,
   schedule: fullScheduleSchema.nullable().meta({ description: 'null: it runs when it is told to.' }),
   queue: queueNameValue.meta({ description: 'Made when the project has none of that name.' }),

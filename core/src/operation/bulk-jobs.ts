@@ -5,11 +5,12 @@ import type { Tx } from '../db/context.ts'
 import { jobs } from '../db/schema.ts'
 import { type JobFilter, jobFilterValue, matchingJobs } from '../job/filter.ts'
 import { definitionOf, lockJob, readJob } from '../job/internal.ts'
-import { jobChangesValue, pauseReasonValue, tagValue } from '../job/job.ts'
+import { jobChangesValue, pauseReasonValue } from '../job/job.ts'
 import { restoreJob } from '../job/restore.ts'
 import { pauseJob, resumeJob } from '../job/set-state.ts'
 import { updateJob } from '../job/update.ts'
 import { AppError } from '../kernel/errors.ts'
+import { tagsValue } from '../kernel/tag.ts'
 import { type Item, type OperationKind, ofThings } from './kind.ts'
 
 const changedSince = (): AppError => new AppError('conflict', 'The job has changed since.')
@@ -73,7 +74,7 @@ export const resumeJobs: OperationKind<z.output<typeof resumePlan>> = {
   }),
 }
 
-const tags = z.array(tagValue).max(20)
+const tags = tagsValue
 
 /** What may be changed in many jobs at once: no names and ids, which are each job's own, and no targets, which may hold secrets. */
 export const editChangesValue = jobChangesValue

@@ -3,7 +3,9 @@ import { runNamed } from '../db/client.ts'
 import type { Tx } from '../db/context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { isUuid, type Uuid } from '../kernel/ids.ts'
+import { tagsValue } from '../kernel/tag.ts'
 import { cancelRun } from '../run/cancel.ts'
+import { hasTags } from '../run/list.ts'
 import { type Item, type OperationKind, ofThings } from './kind.ts'
 
 const openStatuses = ['scheduled', 'ready', 'queued', 'running'] as const
@@ -14,6 +16,7 @@ export const openRunFilterValue = z.strictObject({
   status: z.array(z.enum(openStatuses)).min(1).optional(),
   jobId: z.string().refine(isUuid).optional(),
   queue: z.string().max(64).optional().meta({ description: 'Name of a queue.' }),
+  tags: tagsValue.min(1).optional().meta({ description: "All of these: its own, or its job's." }),
   dueFrom: z.coerce.date().optional(),
   dueTo: z.coerce.date().optional(),
 })
@@ -22,7 +25,7 @@ type OpenRunFilter = z.output<typeof openRunFilterValue>
 const cancelPlan = z.strictObject({ filter: openRunFilterValue })
 
 async function selectRuns(tx: Tx, filter: OpenRunFilter, limit: number): Promise<Item[]> {
-  const { ids, status, jobId, queue, dueFrom, dueTo } = filter
+  const { ids, status, jobId, queue, tags, dueFrom, dueTo } = filter
   const rows = await runNamed<[Uuid, string]>(
     tx.client,
     'open_runs_of_filter',
@@ -36,6 +39,7 @@ async function selectRuns(tx: Tx, filter: OpenRunFilter, limit: number): Promise
      where x.project_id = $2 and ($3::uuid[] is null or x.id = any($3)) and ($4::text[] is null or x.status = any($4))
        and ($5::uuid is null or x.job_id = $5) and ($6::text is null or q.name = $6)
        and ($7::timestamptz is null or x.due_at >= $7) and ($8::timestamptz is null or x.due_at < $8)
+       and ($10::text[] is null or ${hasTags('x', '$10::text[]')})
      order by x.id limit $9`,
     [
       tx.tenantId,
@@ -47,6 +51,7 @@ async function selectRuns(tx: Tx, filter: OpenRunFilter, limit: number): Promise
       dueFrom ?? null,
       dueTo ?? null,
       limit,
+      tags ?? null,
     ],
   )
   return rows.map(([id, name]) => ({ id, name }))

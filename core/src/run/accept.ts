@@ -12,11 +12,13 @@ import {
 } from '../db/client.ts'
 import { type Ctx, withRead } from '../db/context.ts'
 import { resolveQueue } from '../flow/queues.ts'
-import { AppError } from '../kernel/errors.ts'
+import { AppError, validationFailed } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
 import { sealTogether } from '../secret/block.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
+import { createKeyOf, type KeyRules } from './create-key.ts'
 import { type Deadlines, deadlinesOf } from './deadline.ts'
+import { detailsJson, detailsOf, type Metadata, type RunDetails } from './details.ts'
 import { type OverlapRule, overlapCodes } from './overlap.ts'
 import { bodyBytes, encodeRequest, toRequest } from './request-codec.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
@@ -24,7 +26,7 @@ import { defaultPriority, type Run, type RunSource, runSources } from './run.ts'
 import type { Target } from './target.ts'
 
 /** An ad hoc run as a caller asks for it. */
-export interface NewRun extends Deadlines {
+export interface NewRun extends Deadlines, KeyRules {
   target: Target
   /** Name of a queue of the project; made when it is new. */
   queue?: string | undefined
@@ -33,6 +35,8 @@ export interface NewRun extends Deadlines {
   /** Now, when absent or past. */
   dueAt?: Date | undefined
   retry?: RetryPolicy | undefined
+  tags?: readonly string[] | undefined
+  metadata?: Metadata | undefined
   idempotencyKey?: string | undefined
   /** SHA-256 of the request, needed with a key. */
   fingerprint?: Buffer | undefined
@@ -60,24 +64,43 @@ export interface IntakeRow extends Deadlines {
   fingerprint: Buffer | null
   actor: string
   requestId: string | null
+  /** What few runs have. */
+  details: RunDetails | undefined
+  jobTags: readonly string[]
 }
 
-/** How one row was answered. A replayed run is shown as it was when it was created. */
+/** How its key led a create to an earlier run: nothing was made, or that run does now what was asked for. */
+export type FoundBy = 'deduplicated' | 'debounced'
+
+/**
+ * How one row was answered. A replayed run is shown as it was when it was created. Of a run that was found by a key only
+ * its id is known here: read it.
+ */
 export type IntakeResult =
-  | { outcome: 'accepted' | 'replayed'; run: Run; dueAtMs: number }
+  | { outcome: 'accepted' | 'replayed' | FoundBy; run: Run; dueAtMs: number }
   | { outcome: 'refused'; error: AppError }
 
 /** What every way of starting a run has in common. */
 export async function toIntakeRow(
   ctx: Ctx,
-  input: Pick<NewRun, 'queue' | 'priority' | 'dueAt' | 'idempotencyKey' | 'fingerprint'> &
-    Deadlines & {
+  input: Pick<NewRun, 'queue' | 'priority' | 'dueAt' | 'tags' | 'metadata' | 'idempotencyKey' | 'fingerprint'> &
+    Deadlines &
+    KeyRules & {
       attemptsMax: number
       source: RunSource
+      job?: { id: Uuid; version: number; tags: readonly string[] }
     },
 ): Promise<IntakeRow> {
+  if (input.debounce !== undefined && input.dueAt !== undefined)
+    throw validationFailed([{ pointer: '/dueAt', detail: 'must not be given beside debounce' }])
   const queueName = input.queue ?? 'default'
   const queue = await resolveQueue(ctx, queueName)
+  const jobId = input.job?.id ?? null
+  const dueAtMs = await toDueMs(ctx, queue.pool, input.dueAt)
+  const places = { projectId: ctx.projectId, queueId: queue.id, jobId }
+  const nowMs = queue.pool === virtualPool && dueAtMs !== null ? { nowMs: dueAtMs } : {}
+  const key = createKeyOf(input, { ...places, ...nowMs })
+  const { tags = [], metadata = {} } = input
   return {
     tenantId: ctx.tenantId,
     projectId: ctx.projectId,
@@ -87,16 +110,18 @@ export async function toIntakeRow(
     pool: queue.pool,
     priority: input.priority ?? defaultPriority,
     attemptsMax: input.attemptsMax,
-    dueAtMs: await toDueMs(ctx, queue.pool, input.dueAt),
+    dueAtMs,
     request: null,
     source: input.source,
-    jobId: null,
-    jobVersion: null,
+    jobId,
+    jobVersion: input.job?.version ?? null,
     replayOf: null,
     idempotencyKey: input.idempotencyKey ?? null,
     fingerprint: input.fingerprint ?? null,
     actor: actorText(ctx.actor),
     requestId: ctx.requestId,
+    details: detailsOf({ tags, metadata, ...(key === undefined ? {} : { key }) }),
+    jobTags: input.job?.tags ?? [],
     ...deadlinesOf(input),
   }
 }
@@ -135,12 +160,17 @@ const weekMs = 7 * 86_400_000
 /** Blocks are kept as long as the longest kept of them, so only what is due at about the same time shares one. */
 const weekOf = (dueAtMs: number | null): number => (dueAtMs === null ? 0 : Math.floor(dueAtMs / weekMs))
 
+/** A debounced run is put off by itself, and its request with it. */
+const groupOf = ({ dueAtMs, details }: IntakeRow, index: number): number =>
+  details?.key?.kind === 'debounce' ? -1 - index : weekOf(dueAtMs)
+
 type AcceptedRow = [number, number, Uuid, number, number, boolean]
 
 const places22 = Array.from({ length: 22 }, (_, index) => `$${index + 1}`).join(',')
 const statement = `select * from accept_runs(${places22})`
 const mindingStatement = `select * from accept_minding(${places22},$23::smallint)`
 const withinStatement = `select * from accept_within(${places22},$23::smallint,$24,$25)`
+const detailedStatement = `select * from accept_detailed(${places22},$23::smallint,$24,$25,$26)`
 
 /**
  * Writes the runs of one flush in one transaction; returning means they are on disk. Each row is answered by itself,
@@ -155,7 +185,7 @@ export async function acceptRuns(
 ): Promise<IntakeResult[]> {
   try {
     const values = await parametersOf(means.keyRing, rows, batch, digest)
-    if (rows.some(hasDeadline)) return toResults(rows, await acceptWithin(means, rows, [...values, null]))
+    if (rows.some(isMore)) return toResults(rows, await acceptMore(means, rows, [...values, null]))
     return toResults(rows, await runNamed<AcceptedRow>(means.pool, 'accept_runs', statement, values))
   } catch (error) {
     throw toAppError(error)
@@ -169,8 +199,8 @@ export async function acceptRuns(
 export async function acceptMinding(means: AcceptMeans, row: IntakeRow, rule: OverlapRule): Promise<IntakeResult> {
   try {
     const values = [...(await parametersOf(means.keyRing, [row], false, '')), overlapCodes[rule]]
-    const answers = hasDeadline(row)
-      ? await acceptWithin(means, [row], values)
+    const answers = isMore(row)
+      ? await acceptMore(means, [row], values)
       : await runNamed<AcceptedRow>(means.pool, 'accept_minding', mindingStatement, values)
     const [result] = toResults([row], answers)
     if (result === undefined) throw new Error('a run was not answered')
@@ -183,17 +213,25 @@ export async function acceptMinding(means: AcceptMeans, row: IntakeRow, rule: Ov
 const hasDeadline = ({ startWithinMs, endWithinMs }: IntakeRow): boolean =>
   startWithinMs !== undefined || endWithinMs !== undefined
 
-const acceptWithin = (means: AcceptMeans, rows: IntakeRow[], values: unknown[]): Promise<AcceptedRow[]> =>
-  runNamed<AcceptedRow>(means.pool, 'accept_within', withinStatement, [
+/** Whether it takes more than what all runs have: such flushes go through functions that cost the others nothing. */
+const isMore = (row: IntakeRow): boolean => hasDeadline(row) || row.details !== undefined
+
+function acceptMore(means: AcceptMeans, rows: IntakeRow[], values: unknown[]): Promise<AcceptedRow[]> {
+  const within = [
     ...values,
     arrayLiteral(rows.map(({ startWithinMs }) => startWithinMs)),
     arrayLiteral(rows.map(({ endWithinMs }) => endWithinMs)),
-  ])
+  ]
+  const details = rows.map((row) => row.details)
+  return details.every((each) => each === undefined)
+    ? runNamed<AcceptedRow>(means.pool, 'accept_within', withinStatement, within)
+    : runNamed<AcceptedRow>(means.pool, 'accept_detailed', detailedStatement, [...within, detailsJson(details)])
+}
 
 async function parametersOf(keyRing: KeyRing, rows: IntakeRow[], batch: boolean, digest: string): Promise<unknown[]> {
   const { blocks, places, lost } = await sealTogether(
     keyRing,
-    rows.map(({ tenantId, request, dueAtMs }) => ({ tenantId, bytes: request, group: weekOf(dueAtMs) })),
+    rows.map((row, index) => ({ tenantId: row.tenantId, bytes: row.request, group: groupOf(row, index) })),
     blockBytes,
   )
   // Nothing may be written of a batch that is not whole; alone, a row without its request is refused by itself.
@@ -235,6 +273,10 @@ function toResults(rows: IntakeRow[], answers: AcceptedRow[]): IntakeResult[] {
   return results
 }
 
+const outcomes = { 0: 'accepted', 1: 'replayed', 4: 'deduplicated', 5: 'debounced' } as Partial<
+  Record<number, 'accepted' | 'replayed' | FoundBy>
+>
+
 function toResult(row: IntakeRow, [, outcome, id, dueAtMs, createdAtMs, isReady]: AcceptedRow): IntakeResult {
   if (outcome === 2) {
     return {
@@ -266,6 +308,9 @@ function toResult(row: IntakeRow, [, outcome, id, dueAtMs, createdAtMs, isReady]
     httpStatus: null,
     error: null,
     replayOf: row.replayOf,
+    tags: [...new Set([...(row.details?.tags ?? []), ...row.jobTags])].toSorted(),
+    metadata: row.details?.metadata ?? {},
+    callbackOf: row.details?.callbackOf ?? null,
   }
-  return { outcome: outcome === 0 ? 'accepted' : 'replayed', run, dueAtMs }
+  return { outcome: outcomes[outcome] ?? 'accepted', run, dueAtMs }
 }

@@ -5,6 +5,7 @@ import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { BodyStore } from '../object/store.ts'
 import { itemAt, openBlock } from '../secret/block.ts'
+import type { Metadata } from './details.ts'
 import { decodeRequest } from './request-codec.ts'
 import { decodeResponse, type StoredResponse } from './response-codec.ts'
 import { isFinal, type Run } from './run.ts'
@@ -114,6 +115,17 @@ export const getRunRequest = async (ctx: Ctx, id: Uuid): Promise<RequestView> =>
     const { method, url, headers, timeoutMs, body } = decodeRequest(await readRequest(tx, id))
     return { method, url, headers, timeoutMs, ...bodyText(body) }
   })
+}
+
+/** The tags and the metadata that a run was given, for as long as it is known what it was. */
+export async function readLabels(tx: Tx, id: Uuid): Promise<Pick<Run, 'tags' | 'metadata'>> {
+  const rows = await runNamed<[string[], Metadata | null]>(
+    tx.client,
+    'read_labels',
+    'select tags, metadata from run_details where tenant_id = $1 and run_id = $2',
+    [tx.tenantId, id],
+  )
+  return { tags: rows[0]?.[0] ?? [], metadata: rows[0]?.[1] ?? {} }
 }
 
 type InputRow = [Uuid | null, Uuid | null, number, string, Buffer | null]

@@ -12,6 +12,10 @@ export interface RunFilter {
   source?: RunSource | undefined
   /** What an operation made, or is about. */
   operationId?: Uuid | undefined
+  /** All of these: its own, or its job's. */
+  tags?: readonly string[] | undefined
+  /** Those that tell the end of this run. */
+  callbackOf?: Uuid | undefined
   /** Inclusive. */
   createdFrom?: Date | undefined
   /** Exclusive. */
@@ -55,11 +59,17 @@ export const listRuns = (ctx: Ctx, filter: RunFilter, page: PageRequest): Promis
       createdFrom === undefined ? null : inCalendar(createdFrom),
       createdTo === undefined ? null : inCalendar(createdTo),
     ]
-    const { name, driver, extra } = filter.operationId === undefined ? chooseDriver(filter) : ofOperation(filter)
+    const { name, driver, extra } = driverOf(filter)
     const picked = await selectRuns(tx.client, `list_runs_${name}`, driver, [...values, ...extra])
     const { items, nextCursor } = toPage(picked, page.limit)
     return { items: items.flatMap(({ run }) => (run === null ? [] : [run])), nextCursor }
   })
+}
+
+function driverOf(filter: RunFilter): Driver {
+  if (filter.operationId !== undefined) return ofOperation(filter)
+  if (filter.callbackOf !== undefined) return ofCallbacks(filter)
+  return filter.tags !== undefined && filter.tags.length > 0 ? ofTags(filter) : chooseDriver(filter)
 }
 
 interface Driver {
@@ -114,7 +124,7 @@ function chooseDriver({ status, jobId, queueId, source, createdFrom, createdTo }
       `(select h.id from held h where h.state = any($11::smallint[]) and ${range('h')} and ${condition('h')} ${newest})`,
     )
   }
-  const codes = status.flatMap((each) => (each in stateCodes ? [stateCodes[each as keyof typeof stateCodes]] : []))
+  const codes = codesOf(status)
   const shape = [
     final.length > 0 ? (final.includes('succeeded') ? 'final' : 'bad') : '',
     ...[...open].sort(),
@@ -128,8 +138,11 @@ function chooseDriver({ status, jobId, queueId, source, createdFrom, createdTo }
   }
 }
 
-/** An operation knows its runs, at most as many as it has items: each is looked at by itself. */
-function ofOperation({ operationId, status = [] }: RunFilter): Driver {
+const codesOf = (status: readonly RunStatus[]): number[] =>
+  status.flatMap((each) => (each in stateCodes ? [stateCodes[each as keyof typeof stateCodes]] : []))
+
+/** Whether a run `o` is in one of these states: each is looked at by itself. $12 are their codes. */
+function inStates(status: readonly RunStatus[]): string {
   const isIn = (table: string, more = ''): string =>
     `exists (select from ${table} s where s.tenant_id = $1 and s.id = o.id ${more} offset 0)`
   const states = `and s.state = any($12::smallint[])`
@@ -139,15 +152,59 @@ function ofOperation({ operationId, status = [] }: RunFilter): Driver {
     ...(status.includes('ready') ? [isIn('ready')] : []),
     ...(status.includes('queued') || status.includes('running') ? [isIn('held', states)] : []),
   ]
-  const codes = status.flatMap((each) => (each in stateCodes ? [stateCodes[each as keyof typeof stateCodes]] : []))
+  return `$12::smallint[] is not null ${places.length > 0 ? `and (${places.join(' or ')})` : ''}`
+}
+
+/** An operation knows its runs, at most as many as it has items. */
+function ofOperation({ operationId, status = [] }: RunFilter): Driver {
   return {
     name: ['operation', ...status.toSorted()].join('_'),
     driver: `select o.id from (select distinct item_id as id, $2::uuid as project_id, tenant_id from operation_items
          where tenant_id = $1 and operation_id = $11::uuid and state < 3 and item_id < $3::uuid and item_id >= $4::uuid) o
-       where ${inputOf('o')} and $12::smallint[] is not null ${places.length > 0 ? `and (${places.join(' or ')})` : ''} ${newest}`,
-    extra: [operationId, codes],
+       where ${inputOf('o')} and ${inStates(status)} ${newest}`,
+    extra: [operationId, codesOf(status)],
   }
 }
+
+/** A run has few callbacks. */
+function ofCallbacks({ callbackOf, status = [] }: RunFilter): Driver {
+  return {
+    name: ['callbacks', ...status.toSorted()].join('_'),
+    driver: `select o.id from (select run_id as id, project_id, tenant_id from run_details
+         where tenant_id = $1 and project_id = $2 and callback_of = $11::uuid and run_id < $3::uuid and run_id >= $4::uuid) o
+       where ${inputOf('o')} and ${inStates(status)} ${newest}`,
+    extra: [callbackOf, codesOf(status)],
+  }
+}
+
+/** Runs with tags of their own are found by the first of them; those of jobs with it, version by version. */
+function ofTags({ tags = [], status = [] }: RunFilter): Driver {
+  const isWanted = `${inputOf('o')} and ${inStates(status)} and (cardinality($13::text[]) = 1 or ${hasTags('o', '$13::text[]')})`
+  return {
+    name: ['tags', ...status.toSorted()].join('_'),
+    driver: `select id from (
+      (select o.id from (select run_id as id, project_id, tenant_id from run_tags t where t.tenant_id = $1 and t.project_id = $2 and t.tag = $11
+         and t.run_id < $3::uuid and t.run_id >= $4::uuid order by t.run_id desc) o where ${isWanted} limit $5::int)
+      union
+      select o.id from (
+        select v.job_id, v.version from job_versions v join jobs j on j.tenant_id = v.tenant_id and j.id = v.job_id
+        where v.tenant_id = $1 and j.project_id = $2 and v.definition->'tags' ? $11) v
+      cross join lateral (
+        select o.id from (select i.id, i.project_id, i.tenant_id, i.job_version from inputs i where i.tenant_id = $1 and i.project_id = $2
+          and i.job_id = v.job_id and i.id < $3::uuid and i.id >= $4::uuid order by i.id desc) o
+        where o.job_version = v.version and ${isWanted} limit $5::int) o) x ${newest}`,
+    extra: [tags[0], codesOf(status), tags],
+  }
+}
+
+/** Whether a run has all of these tags, its own ones or those of its job's version; SQL over its row. */
+export const hasTags = (alias: string, tags: string): string =>
+  `${tags} <@ array(
+    select has.tag from run_details own, unnest(own.tags) has(tag) where own.tenant_id = ${alias}.tenant_id and own.run_id = ${alias}.id
+    union all
+    select has.tag from inputs i join job_versions v on v.tenant_id = i.tenant_id and v.job_id = i.job_id and v.version = i.job_version,
+      jsonb_array_elements_text(v.definition->'tags') has(tag)
+    where i.tenant_id = ${alias}.tenant_id and i.project_id = ${alias}.project_id and i.id = ${alias}.id)`
 
 /** Keeps the statement's parameters the same whatever the filter: an unused one must still be mentioned. */
 const unused = (alias: string): string =>

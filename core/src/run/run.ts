@@ -1,4 +1,5 @@
 import type { Uuid } from '../kernel/ids.ts'
+import type { Metadata } from './details.ts'
 
 /** What a run can be, and where it may go from there. Final states lead nowhere: a replay is a new run. */
 export const moves = {
@@ -82,4 +83,9 @@ export interface Run {
   /** Machine code of what went wrong, `null` on success. */
   error: string | null
   replayOf: Uuid | null
+  /** Its own, and those of its job's version. */
+  tags: readonly string[]
+  metadata: Metadata
+  /** The run whose end this one tells. */
+  callbackOf: Uuid | null
 }

@@ -1,6 +1,7 @@
 import { findVirtual } from '../clock/virtual.ts'
 import { arrayLiteral, type PoolClient, runNamed } from '../db/client.ts'
 import { type Uuid, uuidTimeMs } from '../kernel/ids.ts'
+import type { Metadata } from './details.ts'
 import { type Run, type RunStatus, runSources, statusOf } from './run.ts'
 
 /** Partitions are looked for by time; a new primary's clock may stand behind the old one's. */
@@ -23,7 +24,9 @@ interface Weeks {
 const facts = (weeks: Weeks): string => `
   select i.id, i.project_id, i.job_id, i.job_version, i.queue_id, q.name, i.source, i.priority, i.created_at, i.nominal_at, i.replay_of,
     coalesce(r.state, h.state), r.attempt, r.fence, r.due_at, r.started_at, r.ended_at, r.duration_ms, r.http_status, r.error,
-    ${openColumns('h')}, h.since, ${openColumns('w')}, ${openColumns('d')}, i.due_at
+    ${openColumns('h')}, h.since, ${openColumns('w')}, ${openColumns('d')}, i.due_at, x.tags, x.metadata, x.callback_of,
+    case when i.job_version is not null then (select v.definition->'tags' from job_versions v
+      where v.tenant_id = i.tenant_id and v.job_id = i.job_id and v.version = i.job_version) end
   from page
   cross join lateral (
     select * from inputs i where i.tenant_id = $1 and i.project_id = $2 and i.id = page.id and ${weeks.inputs} offset 0) i
@@ -36,6 +39,8 @@ const facts = (weeks: Weeks): string => `
     on r.id is null
   left join lateral (select * from ready w where w.tenant_id = i.tenant_id and w.id = i.id offset 0) w on r.id is null
   left join lateral (select * from due d where d.tenant_id = i.tenant_id and d.id = i.id offset 0) d on r.id is null
+  left join lateral (
+    select x.tags, x.metadata, x.callback_of from run_details x where x.tenant_id = i.tenant_id and x.run_id = i.id offset 0) x on true
   order by i.id desc`
 
 type Place = [attempt: number | null, attemptsMax: number | null, fence: number | null, dueAt: Date | null]
@@ -65,6 +70,10 @@ type FactRow = [
   ...Place,
   ...Place,
   Date,
+  tags: string[] | null,
+  metadata: Metadata | null,
+  callbackOf: Uuid | null,
+  jobTags: string[] | null,
 ]
 
 /** A run that was picked. Null: it ended so long ago that its history is gone, while what it was is still kept. */
@@ -154,6 +163,9 @@ function weekOf(ms: number): string {
   return date.toISOString().slice(0, 10)
 }
 
+const allTags = (own: string[], ofJob: string[]): string[] =>
+  own.length + ofJob.length === 0 ? [] : [...new Set([...own, ...ofJob])].toSorted()
+
 function toRun(row: FactRow): Run | null {
   const [id, projectId, jobId, jobVersion, queueId, queueName, source, priority, createdAt, nominalAt, replayOf] = row
   const base = {
@@ -168,6 +180,9 @@ function toRun(row: FactRow): Run | null {
     nominalAt,
     replayOf,
     source: runSources[source] ?? 'api',
+    tags: allTags(row[34] ?? [], row[37] ?? []),
+    metadata: row[35] ?? {},
+    callbackOf: row[36],
   }
   const [state, attempt, fence, dueAt, startedAt, endedAt, durationMs, httpStatus, error] = row.slice(11, 20) as [
     number | null,

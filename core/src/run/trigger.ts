@@ -5,12 +5,16 @@ import { archived } from '../job/internal.ts'
 import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { type IntakeRow, toIntakeRow } from './accept.ts'
+import type { KeyRules } from './create-key.ts'
 import { deadlinesOf } from './deadline.ts'
+import type { Metadata } from './details.ts'
 import { readRequest, readRun } from './get.ts'
 import { bodyBytes, decodeRequest, encodeRequest } from './request-codec.ts'
 
 /** What a caller may change when a known request is started again. */
-export interface StartOptions {
+export interface StartOptions extends KeyRules {
+  tags?: readonly string[] | undefined
+  metadata?: Metadata | undefined
   /** Replaces the body, when given. */
   body?: unknown
   dueAt?: Date | undefined
@@ -18,7 +22,7 @@ export interface StartOptions {
   fingerprint?: Buffer | undefined
 }
 
-type JobRow = [string, number, string, Buffer, number, boolean]
+type JobRow = [string, number, string, Buffer, number, boolean, string[]]
 
 /**
  * Prepares a run of a job by hand, beside its schedule: for `acceptRuns`, or for `acceptMinding` with an overlap rule. A paused job may be run. Throws
@@ -26,7 +30,7 @@ type JobRow = [string, number, string, Buffer, number, boolean]
  */
 export async function prepareJobRun(ctx: Ctx, jobId: Uuid, options: StartOptions): Promise<IntakeRow> {
   requireScope(ctx, 'runs:write')
-  const [queue, version, state, target, priority, isArchived] = await withRead(ctx, (tx) => readJob(tx, jobId))
+  const [queue, version, state, target, priority, isArchived, tags] = await withRead(ctx, (tx) => readJob(tx, jobId))
   if (state === 'deleted') throw notFound('job')
   if (isArchived) throw archived()
   const request = decodeRequest(await ctx.keyRing.open(ctx.tenantId, jobId, target))
@@ -37,9 +41,8 @@ export async function prepareJobRun(ctx: Ctx, jobId: Uuid, options: StartOptions
     priority,
     attemptsMax: request.retry.limit + 1,
     source: 'manual',
+    job: { id: jobId, version, tags },
   })
-  row.jobId = jobId
-  row.jobVersion = version
   if (options.body !== undefined) row.request = encodeRequest(request, bodyBytes(options.body))
   return row
 }
@@ -48,7 +51,7 @@ async function readJob(tx: Tx, jobId: Uuid): Promise<JobRow> {
   const rows = await runNamed<JobRow>(
     tx.client,
     'job_to_run',
-    `select q.name, j.version, j.state, v.target, coalesce((v.definition->>'priority')::int, 3), j.archived_at is not null
+    `select q.name, j.version, j.state, v.target, coalesce((v.definition->>'priority')::int, 3), j.archived_at is not null, j.tags
      from jobs j join job_versions v on v.tenant_id = j.tenant_id and v.job_id = j.id and v.version = j.version
      join queues q on q.tenant_id = j.tenant_id and q.id = j.queue_id
      where j.tenant_id = $1 and j.project_id = $2 and j.id = $3`,
@@ -82,6 +85,8 @@ export async function prepareReplay(ctx: Ctx, id: Uuid, options: StartOptions): 
     priority: run.priority,
     attemptsMax: request.retry.limit + 1,
     source: 'replay',
+    tags: options.tags ?? run.tags,
+    metadata: options.metadata ?? run.metadata,
   })
   row.jobId = run.jobId
   row.jobVersion = run.jobVersion

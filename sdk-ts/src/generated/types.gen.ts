@@ -661,6 +661,38 @@ export type DeadLetterGroup = {
 
 export type DeadLetterState = 'open' | 'redriven' | 'discarded';
 
+export type Debounce = {
+    key: string;
+    /**
+     * Where the key means something: in the project, for one job, or in one queue.
+     */
+    scope?: 'project' | 'job' | 'queue';
+    /**
+     * How long it has to be quiet.
+     */
+    delay: string;
+    /**
+     * So long after the first create it is over, however many come.
+     */
+    maxWait?: string;
+    /**
+     * trailing: the last create runs, when it has been quiet. leading: the first one runs at once, and the others do not.
+     */
+    mode?: 'trailing' | 'leading';
+};
+
+export type Deduplication = {
+    key: string;
+    /**
+     * Where the key means something: in the project, for one job, or in one queue.
+     */
+    scope?: 'project' | 'job' | 'queue';
+    /**
+     * How long after the first create others find its run.
+     */
+    window?: string;
+};
+
 export type DiscardDeadLetters = {
     kind: 'dead-letters.discard';
     filter: DeadLetterFilter;
@@ -697,7 +729,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'dead-letter.quarantined' | 'dead-letter.redriven' | 'dead-letter.discarded' | 'dead-letter.reopened' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.debounced' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'dead-letter.quarantined' | 'dead-letter.redriven' | 'dead-letter.discarded' | 'dead-letter.reopened' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -1911,6 +1943,18 @@ export type NewRun = {
     dueAt?: string;
     retry?: RetryPolicyInput;
     /**
+     * What runs are found by; beside those of the job.
+     */
+    tags?: Array<string>;
+    /**
+     * Facts of your own, shown with the run and not sent. Not encrypted: put no secrets here.
+     */
+    metadata?: {
+        [key: string]: string | number | boolean | null;
+    };
+    deduplication?: Deduplication;
+    debounce?: Debounce;
+    /**
      * A run that has not begun so long after it was due expires. null: it waits for as long as it takes.
      */
     startWithin?: string | null;
@@ -2022,6 +2066,10 @@ export type OpenRunFilter = {
      * Name of a queue.
      */
     queue?: string;
+    /**
+     * All of these: its own, or its job's.
+     */
+    tags?: Array<string>;
     /**
      * Due at this instant or later.
      */
@@ -2384,6 +2432,10 @@ export type ReplayRun = {
      * Replaces the body of the request.
      */
     body?: unknown;
+    /**
+     * Left out: as the earlier run.
+     */
+    tags?: Array<string>;
 };
 
 export type ResumeJobs = {
@@ -2558,6 +2610,17 @@ export type Run = {
      */
     error: string | null;
     replayOf: string | null;
+    /**
+     * Its own, and those of its job.
+     */
+    tags: Array<string>;
+    metadata: {
+        [key: string]: string | number | boolean | null;
+    };
+    /**
+     * The run whose end this one tells.
+     */
+    callbackOf: string | null;
 };
 
 export type RunJob = {
@@ -2566,6 +2629,18 @@ export type RunJob = {
      */
     body?: unknown;
     dueAt?: string;
+    /**
+     * What runs are found by; beside those of the job.
+     */
+    tags?: Array<string>;
+    /**
+     * Facts of your own, shown with the run and not sent. Not encrypted: put no secrets here.
+     */
+    metadata?: {
+        [key: string]: string | number | boolean | null;
+    };
+    deduplication?: Deduplication;
+    debounce?: Debounce;
     /**
      * What happens while the job still has an open run, whatever the job's own rule says.
      */
@@ -3895,6 +3970,10 @@ export type RunJobError = RunJobErrors[keyof RunJobErrors];
 
 export type RunJobResponses = {
     /**
+     * A run that was there: its key led to it. The header `Existing-Run` says how (`deduplicated` or `debounced`).
+     */
+    200: Run;
+    /**
      * The run.
      */
     201: Run;
@@ -4441,6 +4520,14 @@ export type ListRunsData = {
         queue?: string;
         source?: RunSource;
         /**
+         * All of these: its own, or of its job.
+         */
+        tag?: Array<string>;
+        /**
+         * Runs that tell the end of this one.
+         */
+        callbackOf?: string;
+        /**
          * Runs that an operation made, or is about.
          */
         operationId?: string;
@@ -4581,7 +4668,7 @@ export type CreateRunError = CreateRunErrors[keyof CreateRunErrors];
 
 export type CreateRunResponses = {
     /**
-     * A dry run: what it would have been.
+     * A dry run: what it would have been. A run that was there: its key led to it. The header `Existing-Run` says how (`deduplicated` or `debounced`).
      */
     200: Run;
     /**

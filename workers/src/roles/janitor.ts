@@ -8,6 +8,8 @@ import {
   forgetFarBlocks,
   forgetFarInputs,
   forgetIdempotencyKeys,
+  forgetRunDetails,
+  forgetRunKeys,
 } from '@meridian/core/db/janitor'
 import { forgetHandled } from '@meridian/core/dead-letter/keep'
 import type { Log } from '@meridian/core/kernel/log'
@@ -41,13 +43,14 @@ export async function runJanitor({ engine, shard, log, retentionDays }: JanitorO
   const keys = await forgetIdempotencyKeys(engine, keyHours, limit)
   const payloads = await forgetFarInputs(engine, retentionDays, limit)
   const blocks = await forgetFarBlocks(engine, limit)
+  const details = await forgetRunDetails(engine, retentionDays, limit)
+  const runKeys = await forgetRunKeys(engine, limit)
   const letters = await forgetHandled(engine, retentionDays, limit)
   const operations = await forgetOperations(engine, retentionDays, operationsMax)
   const zones = await refreshZones(engine, { shard, limit: schedulesMax })
   if (zones.schedules > 0) log.info({ ...zones }, 'schedules were computed again with other time zone data')
   await forgetCounters(engine, retentionDays)
   await forgetExecutors(engine)
-  const isFull =
-    keys === limit || payloads === limit || blocks === limit || letters === limit || operations === operationsMax
+  const isFull = [keys, payloads, blocks, details, runKeys, letters].includes(limit) || operations === operationsMax
   return isFull || zones.schedules === schedulesMax ? 'more' : 'idle'
 }

@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { durationMs, durationValue } from '../kernel/duration.ts'
+import { validationFailed } from '../kernel/errors.ts'
+import type { Uuid } from '../kernel/ids.ts'
+import { lineValue } from '../kernel/text.ts'
+import type { CreateKey } from './details.ts'
+
+const scopes = ['project', 'job', 'queue'] as const
+
+const keyFields = {
+  key: lineValue(255),
+  scope: z
+    .enum(scopes)
+    .default('project')
+    .meta({ description: 'Where the key means something: in the project, for one job, or in one queue.' }),
+}
+
+/** The wire value of a key under which a second create finds the first run instead of making another. */
+export const deduplicationValue = z
+  .strictObject({
+    ...keyFields,
+    window: durationValue('PT1S', 'PT168H')
+      .default('PT24H')
+      .meta({ description: 'How long after the first create others find its run.' }),
+  })
+  .meta({ id: 'Deduplication' })
+
+/** The wire value of a key under which a burst of creates comes to one run. */
+export const debounceValue = z
+  .strictObject({
+    ...keyFields,
+    delay: durationValue('PT0.1S', 'PT168H').meta({ description: 'How long it has to be quiet.' }),
+    maxWait: durationValue('PT0.1S', 'PT168H')
+      .optional()
+      .meta({ description: 'So long after the first create it is over, however many come.' }),
+    mode: z.enum(['trailing', 'leading']).default('trailing').meta({
+      description:
+        'trailing: the last create runs, when it has been quiet. leading: the first one runs at once, and the others do not.',
+    }),
+  })
+  .refine(({ delay, maxWait }) => maxWait === undefined || (durationMs(maxWait) ?? 0) >= (durationMs(delay) ?? 0), {
+    path: ['maxWait'],
+    message: 'must not be shorter than delay',
+  })
+  .meta({ id: 'Debounce' })
+
+/** What a create may say about earlier ones. */
+export interface KeyRules {
+  deduplication?: z.output<typeof deduplicationValue> | undefined
+  debounce?: z.output<typeof debounceValue> | undefined
+}
+
+/** Where the create would put its run. */
+interface KeyPlaces {
+  projectId: Uuid
+  jobId: Uuid | null
+  queueId: Uuid
+  /** Absent: the database's clock counts. */
+  nowMs?: number
+}
+
+const ms = (duration: string): number => durationMs(duration) ?? 0
+
+/** The key of a create; undefined when it has none. Throws `validation-failed` for two of them, or for one of a job without one. */
+export function createKeyOf({ deduplication, debounce }: KeyRules, places: KeyPlaces): CreateKey | undefined {
+  if (deduplication !== undefined && debounce !== undefined)
+    throw validationFailed([{ pointer: '/debounce', detail: 'must not be given beside deduplication' }])
+  if (deduplication !== undefined) {
+    const { key, window } = deduplication
+    const scope = scopeOf('/deduplication', deduplication.scope, places)
+    return { kind: 'deduplicate', scope, key, ms: ms(window), ...atClock(places) }
+  }
+  if (debounce === undefined) return undefined
+  const { key, delay, maxWait, mode } = debounce
+  return {
+    kind: 'debounce',
+    scope: scopeOf('/debounce', debounce.scope, places),
+    key,
+    ms: ms(delay),
+    ...(maxWait === undefined ? {} : { maxMs: ms(maxWait) }),
+    ...(mode === 'leading' ? { leading: true } : {}),
+    ...atClock(places),
+  }
+}
+
+const atClock = ({ nowMs }: KeyPlaces): { nowMs?: number } => (nowMs === undefined ? {} : { nowMs })
+
+function scopeOf(pointer: string, scope: (typeof scopes)[number], { projectId, jobId, queueId }: KeyPlaces): Uuid {
+  if (scope === 'project') return projectId
+  if (scope === 'queue') return queueId
+  if (jobId === null) throw validationFailed([{ pointer: `${pointer}/scope`, detail: 'needs a run of a job' }])
+  return jobId
+}
