@@ -130,3 +130,16 @@ test('a job runs by a calendar, and the preview of a draft says what it will do 
   const foreign = await api.tenant()
   expect((await foreign.client.post('/v1/jobs', { name: 'Nightly', target, schedule: draft })).status).toBe(422)
 })
+
+test('what a blackout would skip is counted before it is set', async () => {
+  const { client } = await api.tenant()
+  const schedule = { type: 'cron', cron: '0 6 * * *', timezone: 'UTC' }
+  const { body: job } = await client.post<Job>('/v1/jobs', { name: 'Nightly', target, schedule })
+  const stretch = { from: '2040-01-01T00:00:00Z', until: '2040-01-03T00:00:00Z' }
+  expect((await client.post('/v1/blackouts/preview', stretch)).body).toEqual({
+    starts: 2,
+    jobCount: 1,
+    jobs: [{ id: job.id, name: 'Nightly', starts: 2 }],
+    uncountedJobs: 0,
+  })
+})

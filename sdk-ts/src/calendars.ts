@@ -58,6 +58,9 @@ export const blackouts = (to: Connection) => ({
   delete: async (blackoutId: string, options?: EditOptions): Promise<void> => {
     await value(api.deleteBlackout({ ...edit(to, options), path: { blackoutId } }))
   },
+  /** The starts to come that fall into a stretch of time. Saves nothing. */
+  preview: (body: WithDates<wire.BlackoutStretch, 'from' | 'until'>, options?: CallOptions) =>
+    value(api.previewBlackout({ ...call(to, options), body: body as wire.BlackoutStretch })),
 })
 
 /** What schedules will do. */

@@ -8,12 +8,14 @@ import {
   listBlackouts,
   updateBlackout,
 } from '@meridian/core/calendar/blackouts'
+import { affectedBy } from '@meridian/core/forecast/affected'
+import { toWireId } from '@meridian/core/kernel/ids'
 import { z } from 'zod'
 import { expectedVersion } from '../http/etag.ts'
 import { needs, operation, Reply } from '../http/operation.ts'
 import { blackoutToWire, blackoutWire } from '../wire/calendar.ts'
 import { pageOf, pageQuery, toPage, toPageRequest } from '../wire/page.ts'
-import { instantInput, pathId } from '../wire/values.ts'
+import { idReference, instantInput, pathId, wireId } from '../wire/values.ts'
 
 const blackoutParams = z.object({ blackoutId: pathId('blk') })
 
@@ -130,4 +132,42 @@ const remove = operation({
   },
 })
 
-export const blackoutOperations = [create, list, get, update, remove]
+const preview = operation({
+  id: 'previewBlackout',
+  method: 'post',
+  path: '/v1/blackouts/preview',
+  tag: 'Calendars',
+  summary: 'Count what a blackout would decide about',
+  description: 'The starts to come that fall into it. They would be skipped, or wait for its end. Saves nothing.',
+  access: needs('jobs:read'),
+  body: z
+    .strictObject({
+      from: instantInput,
+      until: instantInput.meta({ description: 'Exclusive.' }),
+      isForAll: z.boolean().default(false).meta({ description: 'In all projects.' }),
+      blackoutId: idReference('blk').optional().meta({ description: 'One that is to be changed: as if it were not.' }),
+    })
+    .meta({ id: 'BlackoutStretch' }),
+  example: { from: '2026-12-05T22:00:00.000Z', until: '2026-12-06T02:00:00.000Z' },
+  answer: {
+    status: 200,
+    description: 'What falls into it.',
+    schema: z
+      .strictObject({
+        starts: z.int(),
+        jobCount: z.int().meta({ description: 'Jobs whose starts these are.' }),
+        jobs: z
+          .array(z.strictObject({ id: wireId('job'), name: z.string(), starts: z.int() }))
+          .meta({ description: 'Those of this project with the most, at most 20.' }),
+        uncountedJobs: z.int().meta({ description: 'Jobs whose schedules have too many instants to be counted.' }),
+      })
+      .meta({ id: 'BlackoutPreview' }),
+  },
+  async handle({ ctx, body }) {
+    const { from, until, isForAll, blackoutId } = body
+    const { jobs, ...counts } = await affectedBy(ctx, { fromAt: from, untilAt: until, isForAll, blackoutId })
+    return { ...counts, jobs: jobs.map((job) => ({ ...job, id: toWireId('job', job.id) })) }
+  },
+})
+
+export const blackoutOperations = [create, list, preview, get, update, remove]

@@ -22,7 +22,7 @@ export interface CoversRequest {
 /** What `compileSchedule` takes beside the schedule. */
 export interface Covers {
   calendars: Readonly<Record<string, DayCover>>
-  blackouts: readonly Blackout[]
+  blackouts: readonly (Blackout & { readonly id: Uuid })[]
   /** Another one whenever a calendar or blackout is: what was compiled with this is good while the key is the same. */
   key: string
 }
@@ -117,7 +117,7 @@ async function compileMissing(client: Pool | PoolClient, missing: readonly Versi
   }
 }
 
-type ReadBlackout = Blackout & { projectId: Uuid | null; key: string }
+type ReadBlackout = Blackout & { id: Uuid; projectId: Uuid | null; key: string }
 
 async function readBlackouts(
   client: Pool | PoolClient,
@@ -138,6 +138,7 @@ async function readBlackouts(
   )
   for (const [tenantId, id, version, projectId, name, from, until, roll] of rows) {
     const blackout = {
+      id,
       projectId,
       name,
       fromMs: from.getTime(),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { createProject } from '../access/projects.ts'
 import { createBlackout } from '../calendar/blackouts.ts'
 import { createCalendar } from '../calendar/create.ts'
 import { updateCalendar } from '../calendar/update.ts'
@@ -14,6 +15,7 @@ import { httpTargetValue } from '../run/target.ts'
 import { createTenant, type TestTenant, testCtx } from '../testing/factories.ts'
 import { sampleJob } from '../testing/job-samples.ts'
 import { createTestDb, type TestDb } from '../testing/test-db.ts'
+import { affectedBy } from './affected.ts'
 import { findProjectCollisions } from './collisions.ts'
 import { forecastLoad } from './load.ts'
 import { countStarts } from './starts.ts'
@@ -117,6 +119,57 @@ describe('starts', () => {
     const other = testCtx(db, tenant, { scopes: ['runs:read'] })
     await expect(countStarts(other, { untilMs: Date.now() + hourMs, buckets: 1 })).rejects.toMatchObject({
       code: 'forbidden',
+    })
+  })
+})
+
+describe('what a blackout would decide about', () => {
+  const person = () => testCtx(db, tenant, { actor: { type: 'user', id: tenant.userIds[0] ?? '' } })
+  const stretch = (hours: number) => ({
+    fromAt: new Date(soon()),
+    untilAt: new Date(soon() + hours * hourMs),
+    isForAll: false,
+  })
+
+  test('is counted, with the jobs that it meets most', async () => {
+    const often = await job({ name: 'often', schedule: { ...hourly, cron: '*/30 * * * *' } })
+    const rare = await job({ name: 'rare' })
+    await job({ name: 'never', schedule: { type: 'at', at: '2099-01-01T00:00:00Z' } })
+    expect(await affectedBy(ctx, stretch(2))).toEqual({
+      starts: 6,
+      jobCount: 2,
+      jobs: [
+        { id: often.id, name: 'often', starts: 4 },
+        { id: rare.id, name: 'rare', starts: 2 },
+      ],
+      uncountedJobs: 0,
+    })
+    expect(await affectedBy(ctx, { ...stretch(2), fromAt: new Date(0), untilAt: new Date() })).toMatchObject({
+      starts: 0,
+      jobs: [],
+    })
+  })
+
+  test('leaves out what is moved into it, and what another blackout skips; one that is there counts as if it were not', async () => {
+    const { id } = await job()
+    await editOccurrence(ctx, id, new Date(soon() + hourMs), { moveTo: new Date(soon() + hourMs / 2) })
+    expect((await affectedBy(ctx, stretch(3))).starts).toBe(2)
+    const blackout = await createBlackout(ctx, { name: 'move', ...stretch(1) })
+    expect((await affectedBy(ctx, stretch(3))).starts).toBe(1)
+    expect((await affectedBy(ctx, { ...stretch(3), blackoutId: blackout.id })).starts).toBe(2)
+  })
+
+  test('in all projects counts those of others, and names only the jobs of its own', async () => {
+    const other = await createProject(person(), { name: 'Other', slug: 'other', label: 'development' })
+    await createJob(testCtx(db, { ...tenant, projectId: other.id }), sampleJob({ schedule: hourly }))
+    const own = await job({ name: 'own' })
+    expect((await affectedBy(ctx, stretch(1))).starts).toBe(1)
+    await expect(affectedBy(ctx, { ...stretch(1), isForAll: true })).rejects.toMatchObject({ code: 'forbidden' })
+    expect(await affectedBy(person(), { ...stretch(1), isForAll: true })).toEqual({
+      starts: 2,
+      jobCount: 2,
+      jobs: [{ id: own.id, name: 'own', starts: 1 }],
+      uncountedJobs: 0,
     })
   })
 })

@@ -46,12 +46,14 @@ export async function readPlan(tx: Tx, projectId = tx.projectId): Promise<Plan> 
     tx.client,
     'planned_jobs',
     `with written as (
-       select d.job_id, array_agg(${ms('d.due_at')}) as starts from due d
+       select d.job_id, array_agg(${ms('d.due_at')}) filter (where o.moved is not true) as starts,
+         array_agg(${ms('d.due_at')}) filter (where o.moved) as moved
+       from due d left join occurrences o on o.tenant_id = $1 and o.job_id = d.job_id and o.nominal_at = d.nominal_at
        where d.tenant_id = $1 and d.project_id = $2 and d.job_id is not null and d.nominal_at is not null and d.attempt = 0
          and d.due_at >= now()
        group by d.job_id)
      select s.job_id, j.name, s.job_version, s.spec, q.name, s.pool, ${ms('s.updated_at')}, ${ms('s.next_at')}, s.runs_left,
-       w.starts, l.decided, l.moved, l.print
+       w.starts, l.decided, w.moved || l.moved, l.print
      from schedules s join jobs j on j.tenant_id = s.tenant_id and j.id = s.job_id
      join queues q on q.tenant_id = s.tenant_id and q.id = s.queue_id
      left join written w on w.job_id = s.job_id
@@ -61,7 +63,7 @@ export async function readPlan(tx: Tx, projectId = tx.projectId): Promise<Plan> 
          sum(extract(epoch from coalesce(o.effective_at, o.nominal_at))::float8) as print
        from occurrences o where o.tenant_id = $1 and o.job_id = s.job_id and o.nominal_at >= s.next_at
          and (o.outcome <> 'pending' or o.run_id is not null or o.moved)) l on s.revisits
-     where s.tenant_id = $1 and s.project_id = $2 and not s.paused and not s.shadow and (s.next_at is not null or w.starts is not null)`,
+     where s.tenant_id = $1 and s.project_id = $2 and not s.paused and not s.shadow and (s.next_at is not null or w.job_id is not null)`,
     [tenantId, projectId],
   )
   const bucketsFromMs = Math.floor(nowMs / 60_000) * 60_000
@@ -85,7 +87,8 @@ function toPlannedJob(row: Row, nowMs: number): PlannedJob {
   const ledger = {
     beforeMs: nextAtMs ?? nowMs,
     nominalMs: decided ?? [],
-    startsMs: [...(written ?? []), ...(moved ?? [])],
+    startsMs: written ?? [],
+    movedMs: moved ?? [],
   }
   // One that is over has what is written still to come.
   const runsLeft = nextAtMs === null ? 0 : (left ?? undefined)

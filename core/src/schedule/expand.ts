@@ -32,6 +32,8 @@ export interface Ledger {
   readonly nominalMs: readonly number[]
   /** When what was decided starts. */
   readonly startsMs: readonly number[]
+  /** When those start that a person moved: no calendar and no blackout holds for them. */
+  readonly movedMs: readonly number[]
 }
 
 /** The starts of some jobs, which are the same for all of them: sorted, in epoch milliseconds. */
@@ -83,7 +85,10 @@ function* decidedStarts(
   { fromMs, untilMs }: ExpandOptions,
 ): Generator<Step, void, undefined> {
   for (const [index, { ledger }] of jobs.entries()) {
-    const atMs = (ledger?.startsMs ?? []).filter((at) => at >= fromMs && at < untilMs).sort((a, b) => a - b)
+    if (ledger === undefined) continue
+    const atMs = [...ledger.startsMs, ...ledger.movedMs]
+      .filter((at) => at >= fromMs && at < untilMs)
+      .sort((a, b) => a - b)
     if (atMs.length > 0) yield { starts: { jobs: [index], atMs } }
   }
 }

@@ -66,9 +66,9 @@ describe('a forecast', () => {
       )
     const hourly = cron('0 * * * *')
     // Before 20:00 all is decided: one still starts at 03:30. 22:00 was skipped, and 23:00 moved to 05:00.
-    const ledger = { beforeMs: at(20), nominalMs: [at(22), at(23)], startsMs: [at(3.5), at(5), at(30)] }
+    const ledger = { beforeMs: at(20), nominalMs: [at(22), at(23)], startsMs: [at(3.5), at(30)], movedMs: [at(5)] }
     expect(hoursOf({ schedule: hourly, ledger })).toEqual([3, 5, 20, 21])
-    expect(hoursOf({ schedule: hourly, ledger: { ...ledger, startsMs: [] }, runsLeft: 1 })).toEqual([20])
+    expect(hoursOf({ schedule: hourly, ledger: { ...ledger, startsMs: [], movedMs: [] }, runsLeft: 1 })).toEqual([20])
     expect(hoursOf({ schedule: hourly, ledger, runsLeft: 0 })).toEqual([3, 5])
     expect(hoursOf({ schedule: cron('0 * * * *', { maxRuns: 9 }), runsLeft: 2 })).toEqual([0, 1])
     expect(hoursOf({ schedule: cron('0 * * * *', { maxRuns: 3 }) })).toEqual([0, 1, 2])

@@ -118,6 +118,42 @@ export type BlackoutChanges = {
     roll?: 'skip' | 'next';
 };
 
+export type BlackoutPreview = {
+    starts: number;
+    /**
+     * Jobs whose starts these are.
+     */
+    jobCount: number;
+    /**
+     * Those of this project with the most, at most 20.
+     */
+    jobs: Array<{
+        id: string;
+        name: string;
+        starts: number;
+    }>;
+    /**
+     * Jobs whose schedules have too many instants to be counted.
+     */
+    uncountedJobs: number;
+};
+
+export type BlackoutStretch = {
+    from: string;
+    /**
+     * Exclusive.
+     */
+    until: string;
+    /**
+     * In all projects.
+     */
+    isForAll?: boolean;
+    /**
+     * One that is to be changed: as if it were not.
+     */
+    blackoutId?: string;
+};
+
 export type BulkChanges = {
     /**
      * null: it runs when it is told to.
@@ -7153,6 +7189,73 @@ export type CreateBlackoutResponses = {
 };
 
 export type CreateBlackoutResponse = CreateBlackoutResponses[keyof CreateBlackoutResponses];
+
+export type PreviewBlackoutData = {
+    body: BlackoutStretch;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/blackouts/preview';
+};
+
+export type PreviewBlackoutErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type PreviewBlackoutError = PreviewBlackoutErrors[keyof PreviewBlackoutErrors];
+
+export type PreviewBlackoutResponses = {
+    /**
+     * What falls into it.
+     */
+    200: BlackoutPreview;
+};
+
+export type PreviewBlackoutResponse = PreviewBlackoutResponses[keyof PreviewBlackoutResponses];
 
 export type DeleteBlackoutData = {
     body?: never;
