@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addDays, startOfDay } from './day.ts'
+import { addDays, instantAt, startOfDay } from './day.ts'
 
 const start = (day: string, zone: string) => new Date(startOfDay(day, zone)).toISOString()
 
@@ -16,6 +16,12 @@ describe('the start of a day', () => {
     // Beirut goes from 00:00 to 01:00.
     const at = startOfDay('2026-03-29', 'Asia/Beirut')
     expect(Math.abs(at - Date.parse('2026-03-28T22:00:00Z'))).toBeLessThanOrEqual(3_600_000)
+  })
+})
+
+describe('a time of a day', () => {
+  it('is found for a year that is still being typed', () => {
+    expect(new Date(instantAt('0002-01-03', '22:00', 'UTC')).toISOString()).toBe('0002-01-03T22:00:00.000Z')
   })
 })
 

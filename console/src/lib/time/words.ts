@@ -76,7 +76,8 @@ export function offsetWords(at: number, zone: string): string {
 export function wallClock(at: number, zone: string): string {
   const whole = format(zone, 'wall', { year: 'numeric', month: '2-digit', day: '2-digit' }).formatToParts(at)
   const { year, month, day } = Object.fromEntries(whole.map((part) => [part.type, part.value]))
-  return `${year}-${month}-${day}T${clockWords(at, zone)}`
+  // A year that is being typed is one of the first century.
+  return `${year?.padStart(4, '0')}-${month}-${day}T${clockWords(at, zone)}`
 }
 
 /** Days since the epoch of the calendar day that the zone's clocks show. */
