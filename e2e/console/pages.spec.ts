@@ -56,6 +56,8 @@ for (const { theme, width } of screens) {
       weekly: [{ days: ['SAT'], from: '09:00', until: '17:00' }],
       holidays: [{ country: 'GB', state: 'ENG' }],
     })
+    const stretch = { from: '2061-12-05T22:00:00Z', until: '2061-12-06T02:00:00Z' }
+    const blackout = await sdk.blackouts.create({ name: label.padEnd(200, '-long'), ...stretch })
     const imported = await sdk.imports.create({ source: '25 6 * * * curl https://example.com/', prefix: label })
     const context = await browser.newContext({
       baseURL: status.urls.console,
@@ -90,6 +92,8 @@ for (const { theme, width } of screens) {
       '/calendars/~new',
       `/calendars/${calendar.name}`,
       `/calendars/${calendar.name}/edit`,
+      '/blackouts',
+      '/blackouts?over=too',
       '/imports',
       '/imports/new',
       `/imports/${imported.id}`,
@@ -109,12 +113,22 @@ for (const { theme, width } of screens) {
     await context.close()
     await sdk.jobs.delete(job.id)
     await sdk.calendars.delete(calendar.name)
+    await sdk.blackouts.delete(blackout.id)
     for (const { jobId } of imported.entries) if (jobId) await sdk.jobs.delete(jobId)
   })
 }
 
 test('dialogs and menus are accessible', async ({ page, base }) => {
   test.setTimeout(120_000)
+  await open(page, `${base}/blackouts`)
+  await page.getByRole('button', { name: 'New blackout' }).click()
+  await page
+    .getByRole('dialog')
+    .getByText(/starts? (of|anything)/)
+    .waitFor()
+  expect.soft(await axeFindings(page), 'new blackout').toEqual([])
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
   await open(page, `${base}/keys`)
   await page.getByRole('button', { name: 'Create a key' }).click()
   await page.getByRole('dialog').waitFor()

@@ -19,6 +19,8 @@ export interface Section {
   icon: Component<{ size?: number | string; class?: string }>
   /** One of those that a narrow screen shows at once; the others are behind `More` there. */
   isFirst?: boolean
+  /** Where the reader is in this section as well. */
+  also?: string
 }
 
 export const sections: readonly Section[] = [
@@ -26,7 +28,7 @@ export const sections: readonly Section[] = [
   { label: 'Jobs', path: '/jobs', key: 'j', icon: CalendarClock, isFirst: true },
   { label: 'Runs', path: '/runs', key: 'r', icon: List, isFirst: true },
   { label: 'Dead letters', path: '/dead-letters', key: 'd', icon: MailX },
-  { label: 'Calendars', path: '/calendars', key: 'a', icon: CalendarDays, isFirst: true },
+  { label: 'Calendars', path: '/calendars', key: 'a', icon: CalendarDays, isFirst: true, also: '/blackouts' },
   { label: 'Imports', path: '/imports', key: 'i', icon: Import },
   { label: 'Operations', path: '/operations', key: 'p', icon: Layers },
   { label: 'Test clock', path: '/test-clocks', key: 't', icon: Timer },
@@ -38,5 +40,5 @@ export const sections: readonly Section[] = [
 export function isCurrent(section: Section, base: string, pathname: string): boolean {
   if (section.path === '') return pathname === base
   const isBelow = (path: string) => pathname === base + path || pathname.startsWith(`${base}${path}/`)
-  return isBelow(section.path)
+  return isBelow(section.path) || (section.also !== undefined && isBelow(section.also))
 }
