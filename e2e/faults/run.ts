@@ -1,5 +1,5 @@
 /**
- * `node e2e/faults/run.ts <ID>... [--profile ci|bench]`, `all` for every row.
+ * `node e2e/faults/run.ts <ID>... [--profile ci|bench]`, `all` for every row, `stack` for those that need the whole product.
  *
  * Runs the named fault and attack tests, one after the other on one running stack. The last line is
  * `N passed, N failed`; exits non-zero when a row failed.
@@ -21,7 +21,8 @@ const { values, positionals } = parseArgs({
 })
 const profile = faultProfiles[values.profile as FaultProfile['name']]
 if (profile === undefined) throw new Error(`there is no profile ${values.profile}: ci, bench`)
-const ids = positionals.length === 0 || positionals.includes('all') ? known : positionals
+const groups: Record<string, readonly string[]> = { all: known, stack: Object.keys(rows) }
+const ids = positionals.length === 0 ? known : positionals.flatMap((id) => groups[id] ?? [id])
 const strange = ids.filter((id) => !known.includes(id))
 if (strange.length > 0) throw new Error(`no such test: ${strange.join(', ')}. There are ${known.join(', ')}`)
 
