@@ -10,6 +10,7 @@ import { acceptAndRun } from './accept-and-run.ts'
 import { batchCreate } from './batch-create.ts'
 import type { Benchmark, Sample } from './benchmark.ts'
 import { getRun } from './get-run.ts'
+import { herdAtOneSecond } from './herd.ts'
 import { httpRuns } from './http-runs.ts'
 import { Lab } from './lab.ts'
 import { lateness } from './lateness.ts'
@@ -27,6 +28,7 @@ const benchmarks: Record<string, Benchmark> = {
   'accept-and-run': acceptAndRun,
   lateness,
   'get-run': getRun,
+  herd: herdAtOneSecond,
   million,
   occurrences,
   up,
