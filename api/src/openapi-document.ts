@@ -26,6 +26,7 @@ const tags: Record<string, string> = {
   'Test clocks': 'The time of a project that is made for tests: “next month” runs in seconds.',
   Operations: 'Work on many things, as a thing of its own: counted first, then followed, paused, aborted, undone.',
   Queues: 'Where runs wait, with their limits.',
+  Breakers: 'Hosts that fail, and the runs that are held back until they are well.',
   Projects: 'Named spaces of an organisation.',
   'API keys': 'What programs identify themselves with.',
   Sessions: 'What people identify themselves with.',

@@ -1,6 +1,7 @@
 import type { Operation } from './http/operation.ts'
 import { acceptOperations } from './routes/accept.ts'
 import { blackoutOperations } from './routes/blackouts.ts'
+import { breakerOperations } from './routes/breakers.ts'
 import { calendarOperations } from './routes/calendars.ts'
 import { certificateOperations } from './routes/certificates.ts'
 import { deadLetterOperations } from './routes/dead-letters.ts'
@@ -42,6 +43,7 @@ export const operations: readonly Operation[] = [
   ...pingOperations,
   ...testClockOperations,
   ...queueOperations,
+  ...breakerOperations,
   ...projectOperations,
   ...keyOperations,
   ...sessionOperations,

@@ -54,6 +54,7 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     kind: 'jobs.pause',
     filter: { name: 'none' },
   })
+  const breaker = await client.post<{ id: string }>('/v1/breakers', { host: 'theirs.example.com' })
   const imported = await client.post<{ id: string }>('/v1/imports', {
     source: '@daily curl https://example.com/theirs',
   })
@@ -74,6 +75,7 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     keyId: keys.body.data[0]?.id ?? '',
     projectId: projects.body.data[0]?.id ?? '',
     importId: imported.body.id,
+    breakerId: breaker.body.id,
     token: newToken('mp'),
     signal: 'start',
   }

@@ -28,6 +28,8 @@ export interface LoadOptions {
   rate?: number
   /** Runs are due up to this long after they are created. */
   leadMs?: number
+  /** The port that calls go to, when something stands before the receiver. */
+  port?: number
   /** Where creates go; the API of the stack when absent. */
   send?: World['api']['send']
 }
@@ -40,13 +42,14 @@ export async function startLoad(world: World, options: LoadOptions = {}): Promis
   const accepted: AcceptedRun[] = []
   const refusals: Refusal[] = []
   const pending = new Set<Promise<void>>()
-  const url = world.receiver.url(label, behaviour)
+  const url = new URL(world.receiver.url(label, behaviour))
+  if (options.port !== undefined) url.port = String(options.port)
   let isStopping = false
 
   const create = async () => {
     const key = randomUUID()
     const dueAt = new Date(Date.now() + Math.random() * leadMs)
-    const body = { target: { type: 'http', url }, queue: label, dueAt: dueAt.toISOString() }
+    const body = { target: { type: 'http', url: url.href }, queue: label, dueAt: dueAt.toISOString() }
     const giveUpAt = performance.now() + 120_000
     while (performance.now() < giveUpAt) {
       try {

@@ -4,6 +4,7 @@ import { row as A3 } from './A3.ts'
 import { row as A4 } from './A4.ts'
 import { row as A6 } from './A6.ts'
 import { row as A7 } from './A7.ts'
+import { row as breaker } from './breaker.ts'
 import { row as completeness } from './completeness.ts'
 import { row as R1 } from './R1.ts'
 import { row as R2 } from './R2.ts'
@@ -42,6 +43,7 @@ export const rows: Record<string, Row> = {
   A7,
   S4,
   completeness,
+  breaker,
 }
 
 /** A row that is held by tests inside a package. */

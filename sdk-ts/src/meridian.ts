@@ -1,3 +1,4 @@
+import { breakers } from './breakers.ts'
 import * as calendarResources from './calendars.ts'
 import { type CallOptions, type Connection, call, value } from './connection.ts'
 import { type EventStreamOptions, type StreamedEvent, streamEvents } from './event-stream.ts'
@@ -41,6 +42,7 @@ export class Meridian {
   readonly forecast: ReturnType<typeof calendarResources.forecast>
   readonly testClocks: ReturnType<typeof resources.testClocks>
   readonly queues: ReturnType<typeof resources.queues>
+  readonly breakers: ReturnType<typeof breakers>
   readonly projects: ReturnType<typeof resources.projects>
   readonly keys: ReturnType<typeof resources.keys>
   readonly sessions: ReturnType<typeof resources.sessions>
@@ -81,6 +83,7 @@ export class Meridian {
     this.forecast = calendarResources.forecast(to)
     this.testClocks = resources.testClocks(to)
     this.queues = resources.queues(to)
+    this.breakers = breakers(to)
     this.projects = resources.projects(to)
     this.keys = resources.keys(to)
     this.sessions = resources.sessions(to)

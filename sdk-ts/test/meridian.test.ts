@@ -73,6 +73,17 @@ test('a problem says what is wrong, where, and under which request', async () =>
   await expect(stranger.me()).rejects.toMatchObject({ code: 'unauthenticated' })
 })
 
+test('breakers are opened, listed, closed and configured', async () => {
+  const host = `${randomUUID()}.example.com`
+  const breaker = await meridian.breakers.open({ host, reason: 'test' })
+  const ids = (await meridian.breakers.list().page()).data.map(({ id }) => id)
+  expect(ids).toContain(breaker.id)
+  expect((await meridian.breakers.close(breaker.id)).state).toBe('draining')
+  expect((await meridian.breakers.get(breaker.id)).host).toBe(host)
+  const { version } = await meridian.breakers.settings()
+  expect((await meridian.breakers.configure({ failures: 25 }, { ifVersion: version })).failures).toBe(25)
+})
+
 test('queues, keys, projects and stats are there', async () => {
   const queue = await meridian.queues.create({ name: `q-${randomUUID().slice(0, 8)}`, concurrency: 5 })
   expect((await meridian.queues.pause(queue.name, { reason: 'test' })).pauseReason).toBe('test')

@@ -8,12 +8,14 @@ import type { KeyRing } from '@meridian/core/secret/key-ring'
 import type { Redis } from 'ioredis'
 import { createCarrier, createParcelWorker } from './carrier.ts'
 import type { Config } from './config.ts'
+import { Breakers } from './executor/breakers.ts'
 import { Executor } from './executor/executor.ts'
 import { createExecutorMetrics } from './executor/executor-metrics.ts'
 import { type Loop, startLoop } from './loop.ts'
 import { createOutbound } from './outbound.ts'
 import { observeQueues } from './queue-metrics.ts'
 import { createSubscriber, type RedisTarget } from './redis.ts'
+import { runBreakers } from './roles/breakers.ts'
 import { Dispatcher } from './roles/dispatcher.ts'
 import { runJanitor } from './roles/janitor.ts'
 import { runKeeper } from './roles/keeper.ts'
@@ -42,6 +44,8 @@ const pollMs = 500
 /** Operations are waited for by people: their first step comes within this. */
 const operationsPollMs = 200
 const parcelsAtOnce = 8
+/** How soon a host that is back gets what was held for it. */
+const breakersMs = 250
 
 /** Starts the roles of the configuration. `stop` ends them in the order in which nothing is left half done. */
 export async function startRoles(means: Means): Promise<Running> {
@@ -99,7 +103,8 @@ async function startScheduler(means: Means): Promise<Running> {
   )
 }
 
-async function startDispatcher({ engine, redis, publisher, config, log, metrics }: Means): Promise<Running> {
+async function startDispatcher(means: Means): Promise<Running> {
+  const { engine, redis, publisher, config, log, metrics } = means
   const poolId = config.POOL
   const carrier = createCarrier(redis, poolId, (error) => log.debug({ err: error }, 'the carrier is away'))
   const interrupt = (runId: string, fence: number): void => {
@@ -109,6 +114,12 @@ async function startDispatcher({ engine, redis, publisher, config, log, metrics 
   }
   const dispatcher = new Dispatcher({ engine, poolId, carrier, log, pollMs, interrupt })
   const loop = startLoop({ name: 'dispatcher', idleMs: pollMs, log, runOnce: () => dispatcher.runOnce() })
+  const breakers = startLoop({
+    name: 'breakers',
+    idleMs: breakersMs,
+    log,
+    runOnce: () => runBreakers({ engine, wake: wakeDispatchers(means) }),
+  })
   const subscriber = createSubscriber(redis, log)
   subscriber.on('message', (_channel: string, message: string) => {
     const dueMs = Number(message)
@@ -122,7 +133,7 @@ async function startDispatcher({ engine, redis, publisher, config, log, metrics 
     async stop() {
       stopObserving()
       subscriber.disconnect()
-      await loop.stop()
+      await Promise.all([loop.stop(), breakers.stop()])
       await dispatcher.drain()
       await carrier.close()
     },
@@ -150,9 +161,11 @@ async function startExecutor(means: Means): Promise<Running> {
           },
           keyRing,
         )
+  const breakers = new Breakers({ engine, poolId, log })
   const executor = new Executor({
     id: executorId,
     engine,
+    breakers,
     keyRing,
     outbound,
     poolId,
@@ -189,6 +202,7 @@ async function startExecutor(means: Means): Promise<Running> {
       log,
       runOnce: () => executor.renew().then(() => 'idle'),
     }),
+    startLoop({ name: 'breakers', idleMs: pollMs, log, runOnce: () => breakers.refresh().then(() => 'idle') }),
   ]
   const subscriber = createSubscriber(redis, log)
   subscriber.on('message', (_channel: string, message: string) => {
@@ -203,7 +217,7 @@ async function startExecutor(means: Means): Promise<Running> {
       await loops[0]?.stop()
       // Closing waits for the parcels in hand, and those for room: stopping makes it.
       await Promise.all([worker.close(), executor.stop(graceMs)])
-      await loops[1]?.stop()
+      await Promise.all(loops.map((loop) => loop.stop()))
       subscriber.disconnect()
       await outbound.destroy()
       store?.close()

@@ -26,6 +26,8 @@ const prefixOf = (type: EventType): IdPrefix => {
   if (noun === 'calendar') return 'cal'
   if (noun === 'blackout') return 'blk'
   if (noun === 'queue') return 'que'
+  if (type === 'breaker.configured') return 'prj'
+  if (noun === 'breaker') return 'brk'
   if (noun === 'project') return 'prj'
   if (noun === 'key') return 'key'
   if (noun === 'import') return 'imp'

@@ -14,6 +14,7 @@ const nouns: Partial<Record<IdPrefix, string>> = {
   op: 'operation',
   clk: 'test clock',
   imp: 'import',
+  brk: 'breaker',
 }
 
 const idMeta = (prefix: IdPrefix) => ({

@@ -8,6 +8,7 @@ const evidenceWire = z
     runIds: z.array(wireId('run')).optional().meta({ description: 'Runs that are in the way, at most ten.' }),
     jobId: wireId('job').optional(),
     queue: z.string().optional(),
+    host: z.string().optional().meta({ description: 'Whose breaker holds it.' }),
     by: actor.optional(),
     reason: z.string().optional(),
     since: instant.optional(),

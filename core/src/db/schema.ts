@@ -820,3 +820,58 @@ export const pings = pgTable(
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.jobId, table.at, table.id] })],
 )
+
+// Breakers ----------------------------------------------------------------------------------------------------
+
+export const breakers = pgTable(
+  'breakers',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    host: text('host').notNull(),
+    id: uuid('id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    state: text('state', { enum: ['open', 'draining', 'closed'] }).notNull(),
+    since: instant('since').notNull(),
+    openedAt: instant('opened_at').notNull(),
+    openedBy: text('opened_by'),
+    reason: text('reason'),
+    closedAt: instant('closed_at'),
+    closedBy: text('closed_by'),
+    failures: integer('failures').notNull().default(0),
+    error: text('error'),
+    httpStatus: smallint('http_status'),
+    probesFailed: integer('probes_failed').notNull().default(0),
+    probeAt: instant('probe_at'),
+    probeRun: uuid('probe_run'),
+    probePool: smallint('probe_pool'),
+    probeQueue: uuid('probe_queue'),
+    passedAt: instant('passed_at'),
+    passedId: uuid('passed_id'),
+    pacedAt: instant('paced_at'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.host] })],
+)
+
+export const breakerWaits = pgTable(
+  'breaker_waits',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    host: text('host').notNull(),
+    dueAt: instant('due_at').notNull(),
+    runId: uuid('run_id').notNull(),
+    queueId: uuid('queue_id').notNull(),
+    pool: smallint('pool').notNull(),
+    since: instant('since').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.host, table.dueAt, table.runId] })],
+)
+
+export const breakerSettings = pgTable('breaker_settings', {
+  tenantId: uuid('tenant_id').primaryKey(),
+  isEnabled: boolean('is_enabled').notNull(),
+  failures: integer('failures').notNull(),
+  failureShare: real('failure_share').notNull(),
+  windowSeconds: integer('window_seconds').notNull(),
+  updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
+  version: integer('version').notNull().default(1),
+})

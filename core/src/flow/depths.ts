@@ -34,8 +34,10 @@ export async function queueDepths(ctx: Ctx, ids: readonly Uuid[]): Promise<Map<U
        select q.id, coalesce(l.n, 0), r.n, h.queued, h.running, r.n = ${readyMax} or (select count(*) from seen) = ${scheduledMax}
        from queues q
        left join later l on l.queue_id = q.id
-       cross join lateral (select count(*)::int as n from (select from ready w
-         where w.pool = q.pool and w.tenant_id = q.tenant_id and w.queue_id = q.id limit ${readyMax}) one) r
+       cross join lateral (select count(*)::int as n from (
+         select from ready w where w.pool = q.pool and w.tenant_id = q.tenant_id and w.queue_id = q.id
+         union all select from ready w where w.pool = -q.pool and q.pool > 0 and w.tenant_id = q.tenant_id and w.queue_id = q.id
+         limit ${readyMax}) one) r
        cross join lateral (select count(*) filter (where state = 2)::int as queued, count(*) filter (where state = 3)::int as running
          from held h where h.pool = q.pool and h.tenant_id = q.tenant_id and h.queue_id = q.id) h
        where q.tenant_id = $1 and q.project_id = $2 and q.id = any($3::uuid[])`,

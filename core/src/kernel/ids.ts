@@ -20,6 +20,7 @@ export const idPrefixes = [
   'clk',
   'imp',
   'png',
+  'brk',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

@@ -5,6 +5,7 @@ import { type Ctx, type Tx, withRead } from '../db/context.ts'
 import { nilUuid, type Uuid } from '../kernel/ids.ts'
 import { listAttempts, readRun } from '../run/get.ts'
 import type { Run, RunStatus } from '../run/run.ts'
+import { heldReasons } from './held.ts'
 import { evidenceOf, type Reason, type Why, type WhyCode, whyOf } from './why.ts'
 
 /** Why a run is not performed at this moment, or how it ended. Throws `not-found`. */
@@ -40,20 +41,23 @@ function endedReason({ status, error, attempt, finishedAt }: Run): Reason {
 interface Place {
   pool: number
   waitsForEarlier: boolean
+  /** A breaker holds it. */
+  isHeld: boolean
   expiresAt: Date | null
 }
 
 async function readPlace(tx: Tx, { id, queueId, attempt }: Run): Promise<Place> {
-  const rows = await runNamed<[number, boolean, Date | null, Date | null]>(
+  const rows = await runNamed<[number, boolean, boolean, Date | null, Date | null]>(
     tx.client,
     'why_place',
-    `select q.pool, coalesce((select d.pool < 0 from due d where d.tenant_id = $1 and d.id = $2), false), l.start_by, l.end_by
+    `select q.pool, coalesce((select d.pool < 0 from due d where d.tenant_id = $1 and d.id = $2), false),
+       coalesce((select r.pool < 0 from ready r where r.tenant_id = $1 and r.id = $2), false), l.start_by, l.end_by
      from queues q left join run_deadlines l on l.tenant_id = $1 and l.run_id = $2
      where q.tenant_id = $1 and q.id = $3`,
     [tx.tenantId, id, queueId],
   )
-  const [pool, waitsForEarlier, startBy, endBy] = rows[0] ?? [virtualPool, false, null, null]
-  return { pool, waitsForEarlier, expiresAt: (attempt === 0 ? startBy : null) ?? endBy }
+  const [pool, waitsForEarlier, isHeld, startBy, endBy] = rows[0] ?? [virtualPool, false, false, null, null]
+  return { pool, waitsForEarlier, isHeld, expiresAt: (attempt === 0 ? startBy : null) ?? endBy }
 }
 
 async function openReasons(tx: Tx, run: Run, place: Place): Promise<Reason[]> {
@@ -69,6 +73,7 @@ async function openReasons(tx: Tx, run: Run, place: Place): Promise<Reason[]> {
     return executors.alive === 0 ? [noExecutor(executors), onItsWay] : [onItsWay]
   }
   if (place.waitsForEarlier) return [await earlierRun(tx, run)]
+  if (place.isHeld) return heldReasons(tx, run)
   const reasons = place.pool === virtualPool ? [await testClock(tx, run)] : []
   if (run.status === 'scheduled') reasons.push(run.attempt > 0 ? await retryReason(tx, run) : notDue(run))
   if (run.status === 'ready') reasons.push(...(await slotReasons(tx, run, place.pool)))

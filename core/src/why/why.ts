@@ -10,6 +10,7 @@ export const whyCodes = [
   'queue-full',
   'tenant-paused',
   'tenant-full',
+  'breaker-open',
   'no-executor',
   'pool-full',
   'next-in-line',
@@ -38,6 +39,7 @@ export interface Evidence {
   runIds?: Uuid[]
   jobId?: Uuid
   queue?: string
+  host?: string
   /** As the audit trail writes actors. */
   by?: string
   reason?: string

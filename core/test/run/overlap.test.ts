@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { holdRuns } from '../../src/breaker/hold.ts'
+import { tripBreaker } from '../../src/breaker/trip.ts'
 import { createJob } from '../../src/job/create.ts'
 import type { NewJob } from '../../src/job/job.ts'
 import { acceptRuns } from '../../src/run/accept.ts'
@@ -8,7 +10,7 @@ import { materialise } from '../../src/run/materialise.ts'
 import { listOccurrences, type Occurrence } from '../../src/run/occurrences.ts'
 import { rescueRuns } from '../../src/run/rescue.ts'
 import { prepareJobRun } from '../../src/run/trigger.ts'
-import { sampleJob } from '../../src/testing/job-samples.ts'
+import { sampleJob, unknownId } from '../../src/testing/job-samples.ts'
 import { createStage, type Stage } from './stage.ts'
 
 let stage: Stage
@@ -68,6 +70,17 @@ describe('overlap: skip', () => {
     ['is queued', async () => void (await stage.admit())],
     ['is running', async () => void (await stage.claim(await stage.admit()))],
     ['waits for its next try', async () => void (await stage.retry(await stage.claim(await stage.admit()), 60_000))],
+    [
+      'is held by a breaker',
+      async () => {
+        const claimed = await stage.claim(await stage.admit())
+        const { tenantId, projectId } = stage.tenant
+        const place = { id: unknownId(), tenantId, projectId, host: 'api.example.com' }
+        await tripBreaker(stage.db.engine, { ...place, failures: 1, error: 'timeout', httpStatus: null, askedMs: null })
+        const held = claimed.map((lease) => ({ lease, host: place.host }))
+        expect(await holdRuns(stage.db.engine, 1, held)).toEqual(['held'])
+      },
+    ],
     [
       'was rescued and waits again',
       async () => {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { holdRuns } from '../../src/breaker/hold.ts'
+import { tripBreaker } from '../../src/breaker/trip.ts'
 import { createBlackout } from '../../src/calendar/blackouts.ts'
 import { createCalendar } from '../../src/calendar/create.ts'
 import { createTestClock } from '../../src/clock/test-clocks.ts'
@@ -161,6 +163,20 @@ describe('a run', () => {
       { code: 'waits-for-test-clock', evidence: { at: new Date('2030-01-01'), until: new Date('2030-02-01') } },
       { code: 'not-due' },
     ])
+  })
+
+  it('that a breaker holds names the host, since when, and when it is tried again', async () => {
+    const [run] = await stage.running(1)
+    const { tenantId, projectId } = stage.tenant
+    const place = { id: unknownId(), tenantId, projectId, host: 'api.example.com' }
+    await tripBreaker(stage.db.engine, { ...place, failures: 20, error: 'timeout', httpStatus: null, askedMs: null })
+    await holdRuns(stage.db.engine, 1, run === undefined ? [] : [{ lease: run, host: place.host }])
+    const why = await whyRun(run?.id)
+    expect(why.reasons).toMatchObject([
+      { code: 'breaker-open', evidence: { host: place.host, error: 'timeout', ahead: 0 } },
+    ])
+    const { since, at } = why.reasons[0]?.evidence ?? {}
+    expect(at?.getTime()).toBeGreaterThan(since?.getTime() ?? Number.POSITIVE_INFINITY)
   })
 
   it('that has ended says how', async () => {

@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
-import type { AbortOperationData, AbortOperationErrors, AbortOperationResponses, AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, AdvanceTestClockData, AdvanceTestClockErrors, AdvanceTestClockResponses, ArchiveJobData, ArchiveJobErrors, ArchiveJobResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CountOccurrencesData, CountOccurrencesErrors, CountOccurrencesResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateOperationData, CreateOperationErrors, CreateOperationResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, CreateTestClockData, CreateTestClockErrors, CreateTestClockResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteTestClockData, DeleteTestClockErrors, DeleteTestClockResponses, DiscardDeadLetterData, DiscardDeadLetterErrors, DiscardDeadLetterResponses, EditOccurrenceData, EditOccurrenceErrors, EditOccurrenceResponses, ExplainJobData, ExplainJobErrors, ExplainJobResponses, ExplainRunData, ExplainRunErrors, ExplainRunResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetCertificateData, GetCertificateErrors, GetCertificateResponses, GetDeadLetterData, GetDeadLetterErrors, GetDeadLetterResponses, GetForecastData, GetForecastErrors, GetForecastResponses, GetForecastStartsData, GetForecastStartsErrors, GetForecastStartsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportReportData, GetImportReportErrors, GetImportReportResponses, GetImportResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetOperationData, GetOperationErrors, GetOperationResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSigningKeysData, GetSigningKeysErrors, GetSigningKeysResponses, GetSystemData, GetSystemErrors, GetSystemResponses, GetTestClockData, GetTestClockErrors, GetTestClockResponses, GroupDeadLettersData, GroupDeadLettersErrors, GroupDeadLettersResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListCollisionsData, ListCollisionsErrors, ListCollisionsResponses, ListDeadLettersData, ListDeadLettersErrors, ListDeadLettersResponses, ListHolidayPlacesData, ListHolidayPlacesErrors, ListHolidayPlacesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobUpcomingData, ListJobUpcomingErrors, ListJobUpcomingResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListOperationItemsData, ListOperationItemsErrors, ListOperationItemsResponses, ListOperationsData, ListOperationsErrors, ListOperationsResponses, ListPingsData, ListPingsErrors, ListPingsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTestClocksData, ListTestClocksErrors, ListTestClocksResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenImportPingUrlsData, OpenImportPingUrlsErrors, OpenImportPingUrlsResponses, OpenPingUrlData, OpenPingUrlErrors, OpenPingUrlResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseOperationData, PauseOperationErrors, PauseOperationResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PostPingData, PostPingErrors, PostPingResponses, PostPingSignalData, PostPingSignalErrors, PostPingSignalResponses, PreviewBlackoutData, PreviewBlackoutErrors, PreviewBlackoutResponses, PreviewCalendarDaysData, PreviewCalendarDaysErrors, PreviewCalendarDaysResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, RedriveDeadLetterData, RedriveDeadLetterErrors, RedriveDeadLetterResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeOperationData, ResumeOperationErrors, ResumeOperationResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, SendPingData, SendPingErrors, SendPingResponses, SendPingSignalData, SendPingSignalErrors, SendPingSignalResponses, SetJobModeData, SetJobModeErrors, SetJobModeResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, SwitchImportData, SwitchImportErrors, SwitchImportResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UnarchiveJobData, UnarchiveJobErrors, UnarchiveJobResponses, UndoOperationData, UndoOperationErrors, UndoOperationResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
+import type { AbortOperationData, AbortOperationErrors, AbortOperationResponses, AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, AdvanceTestClockData, AdvanceTestClockErrors, AdvanceTestClockResponses, ArchiveJobData, ArchiveJobErrors, ArchiveJobResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseBreakerData, CloseBreakerErrors, CloseBreakerResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CountOccurrencesData, CountOccurrencesErrors, CountOccurrencesResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateOperationData, CreateOperationErrors, CreateOperationResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, CreateTestClockData, CreateTestClockErrors, CreateTestClockResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteTestClockData, DeleteTestClockErrors, DeleteTestClockResponses, DiscardDeadLetterData, DiscardDeadLetterErrors, DiscardDeadLetterResponses, EditOccurrenceData, EditOccurrenceErrors, EditOccurrenceResponses, ExplainJobData, ExplainJobErrors, ExplainJobResponses, ExplainRunData, ExplainRunErrors, ExplainRunResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetBreakerData, GetBreakerErrors, GetBreakerResponses, GetBreakerSettingsData, GetBreakerSettingsErrors, GetBreakerSettingsResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetCertificateData, GetCertificateErrors, GetCertificateResponses, GetDeadLetterData, GetDeadLetterErrors, GetDeadLetterResponses, GetForecastData, GetForecastErrors, GetForecastResponses, GetForecastStartsData, GetForecastStartsErrors, GetForecastStartsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportReportData, GetImportReportErrors, GetImportReportResponses, GetImportResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetOperationData, GetOperationErrors, GetOperationResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSigningKeysData, GetSigningKeysErrors, GetSigningKeysResponses, GetSystemData, GetSystemErrors, GetSystemResponses, GetTestClockData, GetTestClockErrors, GetTestClockResponses, GroupDeadLettersData, GroupDeadLettersErrors, GroupDeadLettersResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListBreakersData, ListBreakersErrors, ListBreakersResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListCollisionsData, ListCollisionsErrors, ListCollisionsResponses, ListDeadLettersData, ListDeadLettersErrors, ListDeadLettersResponses, ListHolidayPlacesData, ListHolidayPlacesErrors, ListHolidayPlacesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobUpcomingData, ListJobUpcomingErrors, ListJobUpcomingResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListOperationItemsData, ListOperationItemsErrors, ListOperationItemsResponses, ListOperationsData, ListOperationsErrors, ListOperationsResponses, ListPingsData, ListPingsErrors, ListPingsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTestClocksData, ListTestClocksErrors, ListTestClocksResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenBreakerData, OpenBreakerErrors, OpenBreakerResponses, OpenImportPingUrlsData, OpenImportPingUrlsErrors, OpenImportPingUrlsResponses, OpenPingUrlData, OpenPingUrlErrors, OpenPingUrlResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseOperationData, PauseOperationErrors, PauseOperationResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PostPingData, PostPingErrors, PostPingResponses, PostPingSignalData, PostPingSignalErrors, PostPingSignalResponses, PreviewBlackoutData, PreviewBlackoutErrors, PreviewBlackoutResponses, PreviewCalendarDaysData, PreviewCalendarDaysErrors, PreviewCalendarDaysResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, RedriveDeadLetterData, RedriveDeadLetterErrors, RedriveDeadLetterResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeOperationData, ResumeOperationErrors, ResumeOperationResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, SendPingData, SendPingErrors, SendPingResponses, SendPingSignalData, SendPingSignalErrors, SendPingSignalResponses, SetJobModeData, SetJobModeErrors, SetJobModeResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, SwitchImportData, SwitchImportErrors, SwitchImportResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UnarchiveJobData, UnarchiveJobErrors, UnarchiveJobResponses, UndoOperationData, UndoOperationErrors, UndoOperationResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateBreakerSettingsData, UpdateBreakerSettingsErrors, UpdateBreakerSettingsResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -1785,6 +1785,128 @@ export const resumeQueue = <ThrowOnError extends boolean = false>(options: Optio
         }],
     url: '/v1/queues/{queueName}/resume',
     ...options
+});
+
+/**
+ * List breakers that are not closed
+ *
+ * Breakers are of the organisation: a host that fails for one project is left alone by all.
+ */
+export const listBreakers = <ThrowOnError extends boolean = false>(options?: Options<ListBreakersData, ThrowOnError>): RequestResult<ListBreakersResponses, ListBreakersErrors, ThrowOnError> => (options?.client ?? client).get<ListBreakersResponses, ListBreakersErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/breakers',
+    ...options
+});
+
+/**
+ * Open the breaker of a host by hand
+ *
+ * Runs that are to call it are held until it is closed by hand. No attempt is spent by waiting.
+ */
+export const openBreaker = <ThrowOnError extends boolean = false>(options: Options<OpenBreakerData, ThrowOnError>): RequestResult<OpenBreakerResponses, OpenBreakerErrors, ThrowOnError> => (options.client ?? client).post<OpenBreakerResponses, OpenBreakerErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/breakers',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Get a breaker
+ */
+export const getBreaker = <ThrowOnError extends boolean = false>(options: Options<GetBreakerData, ThrowOnError>): RequestResult<GetBreakerResponses, GetBreakerErrors, ThrowOnError> => (options.client ?? client).get<GetBreakerResponses, GetBreakerErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/breakers/{breakerId}',
+    ...options
+});
+
+/**
+ * Close a breaker by hand
+ *
+ * What it holds goes in order, faster and faster, unless the host fails again.
+ */
+export const closeBreaker = <ThrowOnError extends boolean = false>(options: Options<CloseBreakerData, ThrowOnError>): RequestResult<CloseBreakerResponses, CloseBreakerErrors, ThrowOnError> => (options.client ?? client).post<CloseBreakerResponses, CloseBreakerErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/breakers/{breakerId}/close',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Get when breakers open
+ */
+export const getBreakerSettings = <ThrowOnError extends boolean = false>(options?: Options<GetBreakerSettingsData, ThrowOnError>): RequestResult<GetBreakerSettingsResponses, GetBreakerSettingsErrors, ThrowOnError> => (options?.client ?? client).get<GetBreakerSettingsResponses, GetBreakerSettingsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/breaker-settings',
+    ...options
+});
+
+/**
+ * Change when breakers open, or turn them off
+ *
+ * Known to all executors within ten seconds. Turned off, what is held goes.
+ */
+export const updateBreakerSettings = <ThrowOnError extends boolean = false>(options: Options<UpdateBreakerSettingsData, ThrowOnError>): RequestResult<UpdateBreakerSettingsResponses, UpdateBreakerSettingsErrors, ThrowOnError> => (options.client ?? client).patch<UpdateBreakerSettingsResponses, UpdateBreakerSettingsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/breaker-settings',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**

@@ -154,6 +154,93 @@ export type BlackoutStretch = {
     blackoutId?: string;
 };
 
+export type Breaker = {
+    id: string;
+    /**
+     * With the port when that is not the usual one.
+     */
+    host: string;
+    state: BreakerState;
+    /**
+     * Since when it is open, draining or closed.
+     */
+    since: string;
+    openedAt: string;
+    /**
+     * Who opened it by hand; null: the failures of the host.
+     */
+    openedBy: string | null;
+    reason: string | null;
+    closedAt: string | null;
+    closedBy: string | null;
+    /**
+     * Within the window, when it opened.
+     */
+    failures: number;
+    /**
+     * Machine code of the last failure.
+     */
+    error: string | null;
+    httpStatus: number | null;
+    /**
+     * Since it opened.
+     */
+    probesFailed: number;
+    /**
+     * When the next run is let go to it; null: not by itself.
+     */
+    probeAt: string | null;
+    /**
+     * The run that is on its way to it.
+     */
+    probeRun: string | null;
+    /**
+     * Runs that it holds; counting stops at 10,000.
+     */
+    held: number;
+};
+
+export type BreakerSettings = {
+    /**
+     * Off: no breaker opens by itself.
+     */
+    isEnabled: boolean;
+    /**
+     * So many failures within the window, as one executor sees them,
+     */
+    failures: number;
+    /**
+     * that are at least this share of the attempts, open the breaker of a host.
+     */
+    failureShare: number;
+    windowSeconds: number;
+    /**
+     * 0: the defaults.
+     */
+    version: number;
+};
+
+export type BreakerSettingsChanges = {
+    /**
+     * Off: no breaker opens by itself.
+     */
+    isEnabled?: boolean;
+    /**
+     * So many failures within the window, as one executor sees them,
+     */
+    failures?: number;
+    /**
+     * that are at least this share of the attempts, open the breaker of a host.
+     */
+    failureShare?: number;
+    windowSeconds?: number;
+};
+
+/**
+ * Open: runs are held. Half-open: one is on its way to see whether the host is back. Draining: it is, and what was held goes in order. Closed: all is well.
+ */
+export type BreakerState = 'open' | 'half-open' | 'draining' | 'closed';
+
 export type BulkChanges = {
     /**
      * null: it runs when it is told to.
@@ -550,6 +637,10 @@ export type Certificate = {
     isComplete: boolean;
 };
 
+export type CloseBreaker = {
+    reason?: string | null;
+};
+
 export type Collision = {
     /**
      * The first time.
@@ -765,7 +856,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.debounced' | 'run.retrying' | 'run.rescued' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'dead-letter.quarantined' | 'dead-letter.redriven' | 'dead-letter.discarded' | 'dead-letter.reopened' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.debounced' | 'run.retrying' | 'run.rescued' | 'run.held' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'dead-letter.quarantined' | 'dead-letter.redriven' | 'dead-letter.discarded' | 'dead-letter.reopened' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'breaker.opened' | 'breaker.recovered' | 'breaker.closed' | 'breaker.configured' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -2087,6 +2178,11 @@ export type OccurrenceCounts = {
     }>;
 };
 
+export type OpenBreaker = {
+    host: string;
+    reason?: string | null;
+};
+
 export type OpenPingUrl = {
     rotate?: boolean;
 };
@@ -3094,7 +3190,7 @@ export type Why = {
     expiresAt: string | null;
 };
 
-export type WhyCode = 'not-due' | 'waits-for-retry' | 'waits-for-earlier-run' | 'waits-for-test-clock' | 'queue-paused' | 'queue-full' | 'tenant-paused' | 'tenant-full' | 'no-executor' | 'pool-full' | 'next-in-line' | 'on-its-way' | 'running' | 'deadline-passed' | 'skipped' | 'cancelled' | 'failed' | 'succeeded' | 'job-archived' | 'job-paused' | 'in-shadow' | 'no-schedule' | 'schedule-over' | 'blackout' | 'calendar' | 'scheduler-behind' | 'last-skipped' | 'last-missed';
+export type WhyCode = 'not-due' | 'waits-for-retry' | 'waits-for-earlier-run' | 'waits-for-test-clock' | 'queue-paused' | 'queue-full' | 'tenant-paused' | 'tenant-full' | 'breaker-open' | 'no-executor' | 'pool-full' | 'next-in-line' | 'on-its-way' | 'running' | 'deadline-passed' | 'skipped' | 'cancelled' | 'failed' | 'succeeded' | 'job-archived' | 'job-paused' | 'in-shadow' | 'no-schedule' | 'schedule-over' | 'blackout' | 'calendar' | 'scheduler-behind' | 'last-skipped' | 'last-missed';
 
 /**
  * What a reason is seen by; only what there is.
@@ -3106,6 +3202,10 @@ export type WhyEvidence = {
     runIds?: Array<string>;
     jobId?: string;
     queue?: string;
+    /**
+     * Whose breaker holds it.
+     */
+    host?: string;
     /**
      * A key, a person, or `system`.
      */
@@ -9556,6 +9656,411 @@ export type ResumeQueueResponses = {
 };
 
 export type ResumeQueueResponse = ResumeQueueResponses[keyof ResumeQueueResponses];
+
+export type ListBreakersData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+        /**
+         * Also those that are closed by now.
+         */
+        all?: boolean;
+    };
+    url: '/v1/breakers';
+};
+
+export type ListBreakersErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListBreakersError = ListBreakersErrors[keyof ListBreakersErrors];
+
+export type ListBreakersResponses = {
+    /**
+     * A page of breakers.
+     */
+    200: {
+        data: Array<Breaker>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type ListBreakersResponse = ListBreakersResponses[keyof ListBreakersResponses];
+
+export type OpenBreakerData = {
+    body: OpenBreaker;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/breakers';
+};
+
+export type OpenBreakerErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type OpenBreakerError = OpenBreakerErrors[keyof OpenBreakerErrors];
+
+export type OpenBreakerResponses = {
+    /**
+     * The breaker.
+     */
+    200: Breaker;
+};
+
+export type OpenBreakerResponse = OpenBreakerResponses[keyof OpenBreakerResponses];
+
+export type GetBreakerData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        breakerId: string;
+    };
+    query?: never;
+    url: '/v1/breakers/{breakerId}';
+};
+
+export type GetBreakerErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetBreakerError = GetBreakerErrors[keyof GetBreakerErrors];
+
+export type GetBreakerResponses = {
+    /**
+     * The breaker.
+     */
+    200: Breaker;
+};
+
+export type GetBreakerResponse = GetBreakerResponses[keyof GetBreakerResponses];
+
+export type CloseBreakerData = {
+    body?: CloseBreaker;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        breakerId: string;
+    };
+    query?: never;
+    url: '/v1/breakers/{breakerId}/close';
+};
+
+export type CloseBreakerErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type CloseBreakerError = CloseBreakerErrors[keyof CloseBreakerErrors];
+
+export type CloseBreakerResponses = {
+    /**
+     * The breaker.
+     */
+    200: Breaker;
+};
+
+export type CloseBreakerResponse = CloseBreakerResponses[keyof CloseBreakerResponses];
+
+export type GetBreakerSettingsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have: answered with 304 when it is still the same.
+         */
+        'If-None-Match'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/breaker-settings';
+};
+
+export type GetBreakerSettingsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetBreakerSettingsError = GetBreakerSettingsErrors[keyof GetBreakerSettingsErrors];
+
+export type GetBreakerSettingsResponses = {
+    /**
+     * The settings of the organisation.
+     */
+    200: BreakerSettings;
+};
+
+export type GetBreakerSettingsResponse = GetBreakerSettingsResponses[keyof GetBreakerSettingsResponses];
+
+export type UpdateBreakerSettingsData = {
+    body: BreakerSettingsChanges;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have seen: refused with 412 when it has changed since.
+         */
+        'If-Match'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/breaker-settings';
+};
+
+export type UpdateBreakerSettingsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Changed by somebody else (`precondition-failed`).
+     */
+    412: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type UpdateBreakerSettingsError = UpdateBreakerSettingsErrors[keyof UpdateBreakerSettingsErrors];
+
+export type UpdateBreakerSettingsResponses = {
+    /**
+     * The settings of the organisation.
+     */
+    200: BreakerSettings;
+};
+
+export type UpdateBreakerSettingsResponse = UpdateBreakerSettingsResponses[keyof UpdateBreakerSettingsResponses];
 
 export type ListProjectsData = {
     body?: never;

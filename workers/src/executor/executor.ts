@@ -8,6 +8,7 @@ import type { KeyRing } from '@meridian/core/secret/key-ring'
 import { Cancellation } from '../outbound/cancellation.ts'
 import type { Outbound } from '../outbound.ts'
 import type { ResponseKeeping } from '../perform/response.ts'
+import type { Breakers } from './breakers.ts'
 import { DatabaseClock } from './database-clock.ts'
 import type { ExecutorMetrics } from './executor-metrics.ts'
 import { type Performed, perform } from './perform-run.ts'
@@ -19,6 +20,7 @@ export interface ExecutorOptions {
   engine: Pool
   keyRing: KeyRing
   outbound: Outbound
+  breakers: Breakers
   keeping: ResponseKeeping
   poolId: number
   /** Runs performed at once. */
@@ -195,7 +197,10 @@ export class Executor {
     try {
       const performed = await perform(held.run, held.cancellation, this.#options, this.#requests, this.#clock)
       if (held.cancellation.cancelled) this.#forget(held.run)
-      else this.#record(held, performed)
+      else if (performed === null) {
+        this.#forget(held.run)
+        this.#options.onFreed()
+      } else this.#record(held, performed)
     } catch (error) {
       // A bug, not an outcome. The lease runs out and the run is tried again.
       this.#options.log.error({ err: error, runId: held.run.id, tenantId: held.run.tenantId }, 'performing a run threw')

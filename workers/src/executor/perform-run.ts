@@ -9,6 +9,7 @@ import type { Cancellation } from '../outbound/cancellation.ts'
 import type { Outbound } from '../outbound.ts'
 import { performHttp } from '../perform/http.ts'
 import type { ResponseKeeping } from '../perform/response.ts'
+import type { Breakers } from './breakers.ts'
 import type { DatabaseClock } from './database-clock.ts'
 import type { OpenedRequest, Requests } from './requests.ts'
 
@@ -26,18 +27,22 @@ export interface Performed {
 
 interface Means {
   engine: Pool
+  breakers: Breakers
   outbound: Outbound
   keeping: ResponseKeeping
 }
 
-/** Opens the request of a run and performs one attempt. Always resolves: failing is an outcome. */
+/**
+ * Opens the request of a run and performs one attempt. Always resolves: failing is an outcome. Null: it was not to be
+ * performed, for its host's breaker holds it or it is somebody else's by now.
+ */
 export async function perform(
   run: Claimed,
   cancellation: Cancellation,
   means: Means,
   requests: Requests,
   clock: DatabaseClock,
-): Promise<Performed> {
+): Promise<Performed | null> {
   const release = requests.reserve(run)
   if (release === null) return attempt(run, cancellation, means, requests, clock)
   const giveBack = await release
@@ -54,7 +59,7 @@ async function attempt(
   means: Means,
   requests: Requests,
   clock: DatabaseClock,
-): Promise<Performed> {
+): Promise<Performed | null> {
   const beganAtMs = clock.nowMs()
   let request: OpenedRequest
   try {
@@ -76,6 +81,8 @@ async function attempt(
     return expired(run, 'start-deadline', beganAtMs)
   const endByMs = endWithinMs === undefined ? null : (await firstDue(run, means.engine)) + endWithinMs
   if (endByMs !== null && beganAtMs >= endByMs) return expired(run, 'end-deadline', beganAtMs)
+  const mayCall = means.breakers.ask(run, request.url)
+  if (mayCall !== null && !(await mayCall)) return null
   const timeoutMs = endByMs === null ? request.timeoutMs : Math.min(request.timeoutMs, endByMs - beganAtMs)
   let outcome = await performHttp(
     means.outbound,
@@ -98,6 +105,8 @@ async function attempt(
   )
   if (timeoutMs < request.timeoutMs && outcome.status === 'failed' && outcome.errorClass === 'timeout')
     outcome = { ...outcome, errorClass: 'end-deadline', detail: sentences['end-deadline'] }
+  const heard = means.breakers.observe(run, request.url, outcome)
+  if (heard !== null) await heard
   const startedAtMs = outcome.sentAtMs === null ? beganAtMs : clock.fromWallMs(outcome.sentAtMs)
   let retryInMs =
     outcome.status === 'failed' && run.attempt < run.attemptsMax

@@ -1,3 +1,4 @@
+import { forgetBreakers } from '@meridian/core/breaker/hold'
 import type { Pool } from '@meridian/core/db/client'
 import {
   dropPartitions,
@@ -51,6 +52,7 @@ export async function runJanitor({ engine, shard, log, retentionDays }: JanitorO
   if (zones.schedules > 0) log.info({ ...zones }, 'schedules were computed again with other time zone data')
   await forgetCounters(engine, retentionDays)
   await forgetExecutors(engine)
+  await forgetBreakers(engine, retentionDays)
   const isFull = [keys, payloads, blocks, details, runKeys, letters].includes(limit) || operations === operationsMax
   return isFull || zones.schedules === schedulesMax ? 'more' : 'idle'
 }

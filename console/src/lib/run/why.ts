@@ -30,6 +30,7 @@ const waiting: ReadonlySet<WhyReason['code']> = new Set([
   'queue-full',
   'tenant-paused',
   'tenant-full',
+  'breaker-open',
   'no-executor',
   'pool-full',
   'next-in-line',
@@ -49,11 +50,18 @@ function linesOf(
     const paused = `${detail.slice(0, -1)}${ago}.`
     return reason === undefined ? [paused] : [paused, `The reason given: ${reason}`]
   }
+  if (code === 'breaker-open') {
+    const held = `${detail.slice(0, -1)}${ago}.`
+    const tried = at === undefined ? [] : [`It is tried again ${relativeWords(Date.parse(at), now)}.`]
+    return [held, ...(reason === undefined ? [] : [`The reason given: ${reason}`]), ...tried, ...aheadWords(ahead)]
+  }
   if (code === 'no-executor') return [`${detail.slice(0, -1)}${ago}.`]
   if (code === 'next-in-line' || ahead === 0) return [{ text: detail, runIds }]
-  const others = `${ahead.toLocaleString('en-GB')} ${ahead === 1 ? 'other comes' : 'others come'} before it.`
-  return [{ text: `${detail} ${others}`, runIds }]
+  return [{ text: [detail, ...aheadWords(ahead)].join(' '), runIds }]
 }
+
+const aheadWords = (ahead: number): string[] =>
+  ahead === 0 ? [] : [`${ahead.toLocaleString('en-GB')} ${ahead === 1 ? 'other comes' : 'others come'} before it.`]
 
 function retryWords(evidence: WhyReason['evidence'], last: Attempt | undefined, now: number): string[] {
   const { attempt = 0, attemptsMax, error, at } = evidence
