@@ -43,6 +43,10 @@ test('the future of a project is told in counts, in load, and in what collides',
   )
   expect(collisions.body.data).toMatchObject([{ count: 3, times: 3 }])
   expect(collisions.body.data[0]?.jobs.map(({ id }) => id).sort()).toEqual(jobs.map(({ body }) => body.id).sort())
+  const named = await client.get<{ data: { count: number; jobs: unknown[] }[] }>(
+    `/v1/forecast/collisions?until=${until}&least=3&named=2`,
+  )
+  expect([named.body.data[0]?.count, named.body.data[0]?.jobs.length]).toEqual([3, 2])
 })
 
 test('a horizon that has passed or is too far is refused', async () => {

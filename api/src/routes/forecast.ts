@@ -1,25 +1,15 @@
-import type { Ctx } from '@meridian/core/db/context'
 import { findProjectCollisions } from '@meridian/core/forecast/collisions'
+import { lookAhead } from '@meridian/core/forecast/horizon'
 import { forecastLoad, type LoadSeries, seriesKinds } from '@meridian/core/forecast/load'
 import { countStarts } from '@meridian/core/forecast/starts'
-import { validationFailed } from '@meridian/core/kernel/errors'
 import { toWireId } from '@meridian/core/kernel/ids'
 import { z } from 'zod'
 import { needs, operation } from '../http/operation.ts'
 import { instant, instantInput, toInstant, wholeNumber, wireId } from '../wire/values.ts'
 
 const dayMs = 86_400_000
-const horizonMaxMs = 31 * dayMs
 
 const until = instantInput.optional().meta({ description: 'In 24 hours, when absent; at most in 31 days.' })
-
-function horizon(ctx: Ctx, given: Date | undefined): number {
-  const nowMs = ctx.clock.nowMs()
-  const untilMs = given?.getTime() ?? nowMs + dayMs
-  if (untilMs <= nowMs) throw validationFailed([{ pointer: '/until', detail: 'must be in the future' }])
-  if (untilMs > nowMs + horizonMaxMs) throw validationFailed([{ pointer: '/until', detail: 'must be within 31 days' }])
-  return untilMs
-}
 
 /** The finest slices of a forecast: minutes for a day, hours for a month. */
 const bucketMinutesFor = (lengthMs: number): number => (lengthMs <= dayMs ? 1 : lengthMs <= 7 * dayMs ? 10 : 60)
@@ -67,8 +57,8 @@ const load = operation({
       .meta({ id: 'Forecast' }),
   },
   async handle({ ctx, query }) {
-    const untilMs = horizon(ctx, query.until)
-    const bucketMs = bucketMinutesFor(untilMs - ctx.clock.nowMs()) * 60_000
+    const { nowMs, untilMs } = await lookAhead(ctx, query.until)
+    const bucketMs = bucketMinutesFor(untilMs - nowMs) * 60_000
     const { from, total, series, ...counts } = await forecastLoad(ctx, { untilMs, bucketMs })
     const toSeries = ({ capacity, starts, running }: LoadSeries) => ({ capacity, starts, running })
     return {
@@ -105,10 +95,8 @@ const starts = operation({
       .meta({ id: 'ForecastStarts' }),
   },
   async handle({ ctx, query }) {
-    const { from, bucketMs, counts, uncountedJobs } = await countStarts(ctx, {
-      untilMs: horizon(ctx, query.until),
-      buckets: query.buckets,
-    })
+    const { untilMs } = await lookAhead(ctx, query.until)
+    const { from, bucketMs, counts, uncountedJobs } = await countStarts(ctx, { untilMs, buckets: query.buckets })
     const edge = (bucket: number): string => toInstant(new Date(from.getTime() + bucket * bucketMs))
     return {
       from: edge(0),
@@ -125,11 +113,13 @@ const collisions = operation({
   path: '/v1/forecast/collisions',
   tag: 'Forecast',
   summary: 'Find jobs that start at the very same time',
-  description: 'The worst first, at most 20, each with a window that spreads them.',
+  description:
+    'The worst first, at most 20, each with a window that spreads them: a change of many jobs (`jobs.edit`) gives it to them.',
   access: needs('jobs:read'),
   query: z.strictObject({
     until,
     least: wholeNumber(2, 100_000).default(10).meta({ description: 'Fewer jobs at one time are none.' }),
+    named: wholeNumber(1, 1_000).default(20).meta({ description: 'How many jobs of each are named at most.' }),
   }),
   answer: {
     status: 200,
@@ -143,20 +133,24 @@ const collisions = operation({
             count: z.int().meta({ description: 'Jobs that start then.' }),
             jobs: z
               .array(z.strictObject({ id: wireId('job'), name: z.string() }))
-              .meta({ description: 'At most 20 of them.' }),
+              .meta({ description: 'Some of them, as many as asked for.' }),
             suggestion: z
               .strictObject({
                 window: z.string().meta({ examples: ['PT30M'] }),
                 perMinute: z.int().meta({ description: 'Starts a minute that it would leave.' }),
               })
-              .meta({ description: "A `window` for these jobs' schedules." }),
+              .nullable()
+              .meta({
+                description: "A `window` for these jobs' schedules; null where a blackout ends that they waited for.",
+              }),
           })
           .meta({ id: 'Collision' }),
       ),
     }),
   },
   async handle({ ctx, query }) {
-    const found = await findProjectCollisions(ctx, { untilMs: horizon(ctx, query.until), least: query.least })
+    const { untilMs } = await lookAhead(ctx, query.until)
+    const found = await findProjectCollisions(ctx, { untilMs, least: query.least, namedMax: query.named })
     return {
       data: found.map(({ at, jobs, ...collision }) => ({
         ...collision,

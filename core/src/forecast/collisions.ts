@@ -12,21 +12,21 @@ export interface ProjectCollision {
   /** How often the same jobs meet. */
   times: number
   count: number
-  /** At most 20 of them. */
+  /** At most `namedMax` (20) of them. */
   jobs: { id: Uuid; name: string }[]
-  /** A schedule's `window` that spreads them, and the starts a minute it would leave. */
-  suggestion: { window: string; perMinute: number }
+  /** A schedule's `window` that spreads them, and the starts a minute it would leave; null where a blackout ends. */
+  suggestion: { window: string; perMinute: number } | null
 }
 
 /** The times until `untilMs` at which at least `least` jobs of the project start together, worst first, at most 20. */
 export async function findProjectCollisions(
   ctx: Ctx,
-  { untilMs, least }: { untilMs: number; least: number },
+  { untilMs, least, namedMax = 20 }: { untilMs: number; least: number; namedMax?: number },
 ): Promise<ProjectCollision[]> {
   requireScope(ctx, 'jobs:read')
   const plan = await withRead(ctx, readPlan)
   if (untilMs <= plan.fromMs) return []
-  const found = await runBetween(collisionSteps(plan.jobs, { ...plan, untilMs, least, lookedAtMax }))
+  const found = await runBetween(collisionSteps(plan.jobs, { ...plan, untilMs, least, namedMax, lookedAtMax }))
   return found.map(({ atMs, times, count, suggestion, jobs: places }) => ({
     at: new Date(atMs),
     ...{ times, count, suggestion },

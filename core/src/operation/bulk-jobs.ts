@@ -11,6 +11,7 @@ import { pauseJob, resumeJob } from '../job/set-state.ts'
 import { updateJob } from '../job/update.ts'
 import { AppError } from '../kernel/errors.ts'
 import { tagsValue } from '../kernel/tag.ts'
+import { type FullSchedule, windowValue } from '../schedule/extras.ts'
 import { type Item, type OperationKind, ofThings } from './kind.ts'
 
 const changedSince = (): AppError => new AppError('conflict', 'The job has changed since.')
@@ -79,7 +80,14 @@ const tags = tagsValue
 /** What may be changed in many jobs at once: no names and ids, which are each job's own, and no targets, which may hold secrets. */
 export const editChangesValue = jobChangesValue
   .omit({ name: true, description: true, externalId: true, target: true, tags: true })
-  .extend({ addTags: tags.optional(), removeTags: tags.optional() })
+  .extend({
+    addTags: tags.optional(),
+    removeTags: tags.optional(),
+    window: windowValue
+      .nullable()
+      .optional()
+      .describe('Spreads the jobs, each with the schedule that it has, instead of jitter; null starts them together'),
+  })
   .refine((changes) => Object.values(changes).some((value) => value !== undefined), 'must change something')
 
 const editPlan = z.strictObject({ filter: jobFilterValue, changes: editChangesValue })
@@ -89,19 +97,31 @@ interface Versions {
   to: number
 }
 
+/** A schedule with another window. Undefined where there is nothing to spread, or nothing is to change. */
+function spread(schedule: FullSchedule | null | undefined, window: string | null | undefined) {
+  if (!schedule || window === undefined) return undefined
+  const { window: _before, jitter, ...rest } = schedule
+  if (window === null) return jitter === undefined ? rest : { ...rest, jitter }
+  return { ...rest, window }
+}
+
 /** Changes the jobs of a filter, each as a new version. Its undo restores the version before, where no other came after. */
 export const editJobs: OperationKind<z.output<typeof editPlan>> = {
   scope: 'jobs:write',
   things: 'jobs',
   plan: editPlan,
   select: (tx, { filter }, limit) => selectJobs(tx, filter, limit),
-  apply: ofThings(async (tx, { changes: { addTags = [], removeTags = [], ...changes } }, { id }) => {
-    if (changes.schedule) await holdCalendars(tx, changes.schedule)
+  apply: ofThings(async (tx, { changes: { addTags = [], removeTags = [], window, ...changes } }, { id }) => {
+    // Calendars are held before the job, as everybody does.
+    const kept = window === undefined ? null : (await definitionOf(tx, await readJob(tx, id))).schedule
+    const held = changes.schedule ?? kept
+    if (held) await holdCalendars(tx, held)
     const before = await lockJob(tx, id)
-    const known = (await definitionOf(tx, before)).tags
-    const kept = known.filter((tag) => !removeTags.includes(tag))
-    const wanted = [...kept, ...addTags.filter((tag) => !kept.includes(tag))]
-    const after = await updateJob(tx, id, { ...changes, tags: wanted })
+    const known = await definitionOf(tx, before)
+    const left = known.tags.filter((tag) => !removeTags.includes(tag))
+    const wanted = [...left, ...addTags.filter((tag) => !left.includes(tag))]
+    const schedule = spread(changes.schedule ?? known.schedule, window)
+    const after = await updateJob(tx, id, { ...changes, ...(schedule && { schedule }), tags: wanted })
     if (after.version === before.version) return { state: 'unchanged', detail: 'It is like that already.' }
     return { state: 'done', before: { from: before.version, to: after.version } satisfies Versions }
   }),

@@ -255,6 +255,27 @@ describe('undo', () => {
     expect(again).toMatchObject({ done: 0, unchanged: 1 })
   })
 
+  test('of a spread takes the window away that each schedule got, and leaves the rest of it', async () => {
+    const jittered = await make('a', { schedule: { ...schedule, jitter: 'PT5M' } })
+    const byHand = await make('b', { schedule: null })
+    const operation = await finish(
+      await createOperation(ctx, {
+        kind: 'jobs.edit',
+        plan: { filter: {}, changes: { window: 'PT30M' } },
+        rate: null,
+      }),
+    )
+    expect(operation).toMatchObject({ done: 1, unchanged: 1 })
+    expect((await getJob(ctx, jittered.id)).schedule).toEqual({ ...schedule, window: 'PT30M' })
+    expect((await getJob(ctx, byHand.id)).schedule).toBeNull()
+    await finish(await undoOperation(ctx, operation.id))
+    expect((await getJob(ctx, jittered.id)).schedule).toEqual({ ...schedule, jitter: 'PT5M' })
+    const plan = { filter: {}, changes: { window: 'P2D' } }
+    await expect(createOperation(ctx, { kind: 'jobs.edit', plan, rate: null })).rejects.toMatchObject({
+      code: 'validation-failed',
+    })
+  })
+
   test('of what is under way is refused', async () => {
     await make('a')
     const operation = await pauseAll()

@@ -10,8 +10,11 @@ export interface Collision {
   readonly count: number
   /** Some of them, by their place in the list. */
   readonly jobs: readonly number[]
-  /** The shortest window that spreads them well, as a schedule's `window`, and what it would leave per minute. */
-  readonly suggestion: { readonly window: string; readonly perMinute: number }
+  /**
+   * The shortest window that spreads them well, as a schedule's `window`, and what it would leave per minute; null where
+   * a blackout ends that they waited for, since what a window delays waits for it all the same.
+   */
+  readonly suggestion: { readonly window: string; readonly perMinute: number } | null
 }
 
 export interface CollisionOptions extends ExpandOptions {
@@ -21,9 +24,10 @@ export interface CollisionOptions extends ExpandOptions {
   readonly perMinute?: number
   /** The most collisions to tell, the worst first (default 20). */
   readonly most?: number
+  /** The most jobs to name of each (default 20). */
+  readonly namedMax?: number
 }
 
-const namedMax = 20
 const windows = [1, 5, 10, 15, 30, 60, 120, 240]
 
 /** The times at which the most jobs start together, worst first, each with a way to spread them. */
@@ -35,7 +39,7 @@ export function* collisionSteps(
   jobs: readonly JobTiming[],
   options: CollisionOptions,
 ): Generator<undefined, Collision[], undefined> {
-  const { least = 10, perMinute = 10, most = 20 } = options
+  const { least = 10, perMinute = 10, most = 20, namedMax = 20 } = options
   const found: Starts[] = []
   const moments = new Map<number, Moment>()
   for (const result of expandSchedules(jobs, options)) {
@@ -43,20 +47,22 @@ export function* collisionSteps(
     if (result === undefined || 'failure' in result) continue
     found.push(result.starts)
     const meeting = { count: result.starts.jobs.length, print: printOf(result.starts.jobs) }
-    for (const at of result.starts.atMs) meet(moments, at, meeting)
+    // A job that a blackout held back more than once meets nobody but itself there.
+    for (const at of new Set(result.starts.atMs)) meet(moments, at, meeting)
   }
   const worst = gather(moments, least)
     .sort((a, b) => b.count - a.count || a.atMs - b.atMs)
     .slice(0, most)
   const named = new Map<number, number[]>(worst.map(({ atMs }) => [atMs, []]))
   for (const starts of found)
-    for (const at of starts.atMs) {
+    for (const at of new Set(starts.atMs)) {
       const list = named.get(at)
       if (list && list.length < namedMax) list.push(...starts.jobs.slice(0, namedMax - list.length))
     }
+  const ends = new Set((options.blackouts ?? []).filter(({ roll }) => roll === 'next').map(({ untilMs }) => untilMs))
   return worst.map(({ atMs, times, count }) => {
     const minutes = windows.find((length) => count / length <= perMinute) ?? windows.at(-1) ?? 1
-    const suggestion = { window: `PT${minutes}M`, perMinute: Math.ceil(count / minutes) }
+    const suggestion = ends.has(atMs) ? null : { window: `PT${minutes}M`, perMinute: Math.ceil(count / minutes) }
     return { atMs, times, count, jobs: named.get(atMs) ?? [], suggestion }
   })
 }

@@ -17,11 +17,14 @@ const durationText = z.string().superRefine((text, context) => {
 
 const calendarNames = z.array(z.string().min(1).max(100)).min(1).max(10)
 
+/** How far apart jobs start that would start together: a schedule's `window`. */
+export const windowValue = durationText.describe(
+  'All occurrences start later by the same part of this, its own for each job',
+)
+
 export const spreadShape = {
   jitter: durationText.optional().describe('Each occurrence starts up to so much later, never after the next one'),
-  window: durationText
-    .optional()
-    .describe('All occurrences start later by the same part of this, its own for each job'),
+  window: windowValue.optional(),
   onlyOn: calendarNames.optional().describe('Names of calendars, all of which have to hold the moment'),
   notOn: calendarNames.optional().describe('Names of calendars, none of which may hold the moment'),
   roll: z.enum(rolls).optional().describe('What becomes of an occurrence outside the calendars (default: skip)'),

@@ -154,4 +154,13 @@ describe('collisions', () => {
     }))
     expect(findCollisions(spread, { fromMs, untilMs: fromMs + 2 * 86_400_000, least: 3 })).toEqual([])
   })
+
+  test('at the end of a blackout count each job once, and no window is said to help', () => {
+    const often = Array.from({ length: 12 }, () => ({ schedule: cron('*/10 1-2 29 * *') }))
+    const untilMs = fromMs + 28 * 3_600_000
+    const blackouts = [{ name: 'Move', fromMs, untilMs, roll: 'next' as const }]
+    const found = findCollisions(often, { fromMs, untilMs: fromMs + 2 * 86_400_000, blackouts })
+    expect(found).toMatchObject([{ atMs: untilMs, count: 12, suggestion: null }])
+    expect(found[0]?.jobs).toEqual(Array.from({ length: 12 }, (_, index) => index))
+  })
 })

@@ -883,7 +883,7 @@ export const getForecastStarts = <ThrowOnError extends boolean = false>(options?
 /**
  * Find jobs that start at the very same time
  *
- * The worst first, at most 20, each with a window that spreads them.
+ * The worst first, at most 20, each with a window that spreads them: a change of many jobs (`jobs.edit`) gives it to them.
  */
 export const listCollisions = <ThrowOnError extends boolean = false>(options?: Options<ListCollisionsData, ThrowOnError>): RequestResult<ListCollisionsResponses, ListCollisionsErrors, ThrowOnError> => (options?.client ?? client).get<ListCollisionsResponses, ListCollisionsErrors, ThrowOnError>({
     security: [{

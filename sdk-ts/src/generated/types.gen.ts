@@ -293,6 +293,10 @@ export type BulkChanges = {
     priority?: number;
     addTags?: Array<string>;
     removeTags?: Array<string>;
+    /**
+     * Spreads the jobs, each with the schedule that it has, instead of jitter; null starts them together
+     */
+    window?: string | null;
 };
 
 /**
@@ -655,14 +659,14 @@ export type Collision = {
      */
     count: number;
     /**
-     * At most 20 of them.
+     * Some of them, as many as asked for.
      */
     jobs: Array<{
         id: string;
         name: string;
     }>;
     /**
-     * A `window` for these jobs' schedules.
+     * A `window` for these jobs' schedules; null where a blackout ends that they waited for.
      */
     suggestion: {
         window: string;
@@ -670,7 +674,7 @@ export type Collision = {
          * Starts a minute that it would leave.
          */
         perMinute: number;
-    };
+    } | null;
 };
 
 export type CreatedApiKey = {
@@ -6395,6 +6399,10 @@ export type ListCollisionsData = {
          * Fewer jobs at one time are none.
          */
         least?: number;
+        /**
+         * How many jobs of each are named at most.
+         */
+        named?: number;
     };
     url: '/v1/forecast/collisions';
 };
