@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import type { Ctx } from '../db/context.ts'
+import { createJob } from '../job/create.ts'
 import type { FullSchedule } from '../schedule/full-schedule.ts'
 import { createTenant, testCtx } from '../testing/factories.ts'
-import { unknownId } from '../testing/job-samples.ts'
+import { sampleJob, unknownId } from '../testing/job-samples.ts'
 import { createTestDb, type TestDb } from '../testing/test-db.ts'
 import { createBlackout } from './blackouts.ts'
 import { createCalendar } from './create.ts'
@@ -55,4 +56,17 @@ test('each job has a jitter of its own, the same every time', async () => {
     ).occurrences[0]?.effectiveAt
   expect(await first(one)).toBe(await first(one))
   expect(new Set([await first(one), await first(other), await first()]).size).toBe(3)
+})
+
+test('what a job has already counts from where the job does, and anything else from the moment it is looked at', async () => {
+  const schedule: FullSchedule = { type: 'every', every: 'PT7H' }
+  const job = await createJob(ctx, sampleJob({ schedule }))
+  const lookedAtMs = job.createdAt.getTime() + 3_600_000
+  const first = async (draft: FullSchedule) =>
+    Date.parse(
+      (await previewDraft(ctx, { schedule: draft, afterMs: lookedAtMs, count: 1, jobId: job.id })).occurrences[0]
+        ?.nominalAt ?? '',
+    )
+  expect(await first(schedule)).toBe(job.nextAt?.getTime())
+  expect(await first({ ...schedule, every: 'PT8H' })).toBe(lookedAtMs + 8 * 3_600_000)
 })
