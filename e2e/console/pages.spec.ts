@@ -92,6 +92,8 @@ for (const { theme, width } of screens) {
       '/calendars/~new',
       `/calendars/${calendar.name}`,
       `/calendars/${calendar.name}/edit`,
+      '/forecast',
+      '/forecast?next=30d&by=host',
       '/blackouts',
       '/blackouts?over=too',
       '/imports',

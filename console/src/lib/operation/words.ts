@@ -150,6 +150,7 @@ const changeNames: Record<string, string> = {
   catchUp: 'After an outage',
   retry: 'Retries',
   schedule: 'New schedule',
+  window: 'Spread over',
 }
 
 const valueWords = (value: unknown): string =>

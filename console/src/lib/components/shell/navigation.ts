@@ -1,5 +1,6 @@
 import CalendarClock from '@lucide/svelte/icons/calendar-clock'
 import CalendarDays from '@lucide/svelte/icons/calendar-days'
+import ChartColumn from '@lucide/svelte/icons/chart-column'
 import Import from '@lucide/svelte/icons/import'
 import KeyRound from '@lucide/svelte/icons/key-round'
 import Layers from '@lucide/svelte/icons/layers'
@@ -28,7 +29,8 @@ export const sections: readonly Section[] = [
   { label: 'Jobs', path: '/jobs', key: 'j', icon: CalendarClock, isFirst: true },
   { label: 'Runs', path: '/runs', key: 'r', icon: List, isFirst: true },
   { label: 'Dead letters', path: '/dead-letters', key: 'd', icon: MailX },
-  { label: 'Calendars', path: '/calendars', key: 'a', icon: CalendarDays, isFirst: true, also: '/blackouts' },
+  { label: 'Forecast', path: '/forecast', key: 'f', icon: ChartColumn, isFirst: true },
+  { label: 'Calendars', path: '/calendars', key: 'a', icon: CalendarDays, also: '/blackouts' },
   { label: 'Imports', path: '/imports', key: 'i', icon: Import },
   { label: 'Operations', path: '/operations', key: 'p', icon: Layers },
   { label: 'Test clock', path: '/test-clocks', key: 't', icon: Timer },
