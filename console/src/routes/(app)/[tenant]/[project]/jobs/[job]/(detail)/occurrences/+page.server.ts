@@ -5,6 +5,7 @@ import { laneAt, lanesOf } from '#lib/occurrence/lanes.ts'
 import { edgesOf, readView } from '#lib/occurrence/view.ts'
 import { act, jsonOf, textOf } from '#lib/server/act.ts'
 import { opened } from '#lib/server/open.ts'
+import { projectNow } from '#lib/server/project-now.ts'
 import { startOfDay } from '#lib/time/day.ts'
 import { wallClock } from '#lib/time/words.ts'
 import type { Actions, PageServerLoad } from './$types'
@@ -21,8 +22,7 @@ type Slice = 'minute' | 'hour' | 'day'
 export const load: PageServerLoad = async ({ locals, parent, url, depends }) => {
   depends('meridian:runs')
   const { sdk } = opened(locals)
-  const { job } = await parent()
-  const { now } = locals
+  const [{ job }, now] = await Promise.all([parent(), projectNow(locals)])
   const zone = job.schedule?.timezone ?? locals.preferences.zone
   const view = readView(url.searchParams, wallClock(now, zone).slice(0, 10))
   const edges = edgesOf(view, zone)
