@@ -90,3 +90,44 @@ test('who uses a calendar is seen, a change makes a version, and an old one come
   await page.getByRole('dialog').getByRole('button', { name: 'Delete the calendar' }).click()
   await expect(page.getByText(`Deleted ${label}`)).toBeVisible()
 })
+
+test('a schedule is told which days it runs on, and what it does follows', async ({
+  page,
+  base,
+  label,
+  sdk,
+  receiver,
+}) => {
+  await sdk.calendars.create({ name: label, dates: ['2030-05-01'] })
+  const weekend = {
+    name: `${label}-weekend`,
+    weekly: [{ days: ['SAT' as const, 'SUN' as const], from: '00:00', until: '24:00' }],
+  }
+  await sdk.calendars.create(weekend)
+  await open(page, `${base}/jobs/new`)
+  await page.getByLabel('Name', { exact: true }).fill(`${label}-job`)
+  await page.getByRole('textbox', { name: 'URL' }).fill(receiver.url(label, 'ok'))
+  const preview = page.getByRole('region', { name: 'What this schedule does' }).filter({ visible: true })
+  const only = page.getByRole('group', { name: 'Only on' })
+  await only.getByRole('button', { name: 'A calendar' }).click()
+  await page.getByRole('menuitem', { name: weekend.name }).click()
+  await expect(preview).toContainText(`only on ${weekend.name}`)
+  await expect(preview.getByText('Sat').first()).toBeVisible()
+  const not = page.getByRole('group', { name: 'Not on' })
+  await not.getByRole('button', { name: 'A calendar' }).click()
+  await page.getByRole('menuitem', { name: label, exact: true }).click()
+  await not.getByRole('button', { name: `Take ${label} away` }).click()
+  await expect(not.getByRole('link')).toHaveCount(0)
+  await page.getByRole('button', { name: 'What becomes of a start outside of them' }).click()
+  await page.getByRole('option', { name: 'At the next open time', exact: true }).click()
+  await page.getByRole('button', { name: 'Create the job' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: `${label}-job` })).toBeVisible()
+  const [job] = (await sdk.jobs.list({ search: `${label}-job` }).page()).data
+  expect(job?.schedule).toMatchObject({ onlyOn: [weekend.name], roll: 'next' })
+
+  await open(page, `${base}/jobs?q=${label}-job`)
+  await expect(page.getByText(`only on ${weekend.name}, otherwise at the next open time`).first()).toBeVisible()
+  if (job) await sdk.jobs.delete(job.id)
+  await sdk.calendars.delete(label)
+  await sdk.calendars.delete(weekend.name)
+})

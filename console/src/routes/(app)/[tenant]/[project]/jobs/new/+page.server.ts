@@ -1,12 +1,12 @@
 import type { NewJob } from '@meridian/sdk'
 import { redirect } from '@sveltejs/kit'
 import { act, jsonOf } from '#lib/server/act.ts'
+import { formChoices } from '#lib/server/form-choices.ts'
 import { opened } from '#lib/server/open.ts'
 import type { Actions, PageServerLoad } from './$types'
 
 export const load: PageServerLoad = async ({ locals }) => {
-  const queues = await opened(locals).sdk.queues.list({ limit: 100 }).page()
-  return { queues: queues.data.map(({ name }) => name) }
+  return formChoices(opened(locals).sdk)
 }
 
 export const actions = {

@@ -1,13 +1,14 @@
 import type { NewJob } from '@meridian/sdk'
 import { redirect } from '@sveltejs/kit'
 import { act, jsonOf, textOf } from '#lib/server/act.ts'
+import { formChoices } from '#lib/server/form-choices.ts'
 import { opened } from '#lib/server/open.ts'
 import type { Actions, PageServerLoad } from './$types'
 
 export const load: PageServerLoad = async ({ locals, params }) => {
   const { sdk } = opened(locals)
-  const [job, queues] = await Promise.all([sdk.jobs.get(params.job), sdk.queues.list({ limit: 100 }).page()])
-  return { job, queues: queues.data.map(({ name }) => name) }
+  const [job, choices] = await Promise.all([sdk.jobs.get(params.job), formChoices(sdk)])
+  return { job, ...choices }
 }
 
 export const actions = {
