@@ -1,3 +1,5 @@
+import { monthNames } from '#lib/time/months.ts'
+
 /** One month: its weeks from Monday on, with undefined where a week reaches into another month. */
 export interface Month {
   /** `2026-11`. */
@@ -6,20 +8,6 @@ export interface Month {
   weeks: (string | undefined)[][]
 }
 
-const monthNames = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-]
 const two = (value: number) => String(value).padStart(2, '0')
 
 /** The twelve months of a year. */

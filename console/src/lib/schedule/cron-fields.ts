@@ -1,3 +1,5 @@
+import { monthNames } from '#lib/time/months.ts'
+
 /** One position of a cron line, for explaining it while it is typed. The API decides what is valid. */
 export interface CronField {
   name: string
@@ -10,20 +12,6 @@ export interface CronField {
   base?: number
 }
 
-const monthWords = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-] as const
 const dayWords = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const
 
 const second: CronField = { name: 'Second', one: 'second', many: 'seconds', range: '0-59', example: '0, */10' }
@@ -37,7 +25,7 @@ const fields: readonly CronField[] = [
     many: 'months',
     range: '1-12, JAN-DEC',
     example: '*, 1,7, JAN',
-    words: monthWords,
+    words: monthNames,
     base: 1,
   },
   {
