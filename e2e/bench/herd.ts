@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { makeHerd } from '../faults/herd.ts'
 import type { ReceivedRequest } from '../receiver.ts'
 import { sleep, waitFor } from '../wait.ts'
 import type { Benchmark, Measure } from './benchmark.ts'
@@ -11,6 +10,7 @@ const cap = 50
 /** From the second without a cap to the one under it. */
 const everySeconds = 30
 const aheadMs = 3_000
+const restMs = 8_000
 
 /** Ten thousand jobs that are all due at one second, and at another one under a cap. */
 async function herd(lab: Lab): Promise<Measure[]> {
@@ -20,12 +20,8 @@ async function herd(lab: Lab): Promise<Measure[]> {
   const count = lab.profile.name === 'ci' ? 500 : 10_000
   try {
     await meridian.createQueue(name)
-    const { atMs, remove } = await makeHerd(meridian.api, {
-      count,
-      url: receiver.url(name, 'ok'),
-      name,
-      more: () => ({ every: `PT${everySeconds}S` }),
-    })
+    await makeJobs(meridian, { name, count, url: receiver.url(name, 'ok') })
+    const atMs = await gather(meridian, name)
     const measures: Measure[] = []
     for (const [index, scenario] of ['free', 'capped'].entries()) {
       const dueMs = atMs + index * everySeconds * 1_000
@@ -45,11 +41,44 @@ async function herd(lab: Lab): Promise<Measure[]> {
       await receiver.forget(name)
       await meridian.api.ask('PATCH', `/v1/queues/${name}`, { concurrency: cap })
     }
-    await remove()
     return measures
   } finally {
+    await meridian.query('update schedules s set next_at = null from jobs j where j.id = s.job_id and j.name = $1', [
+      name,
+    ])
     await meridian.close()
   }
+}
+
+const creatorsAtOnce = 16
+
+/** Jobs that do nothing until tomorrow: how long it takes to make them is not known before. */
+async function makeJobs(
+  { api }: Meridian,
+  { name, count, url }: { name: string; count: number; url: string },
+): Promise<void> {
+  const anchor = new Date(Date.now() + 86_400_000).toISOString()
+  const schedule = { type: 'every', every: `PT${everySeconds}S`, anchor }
+  const job = { name, target: { type: 'http', url }, queue: name, retry: { limit: 0 }, schedule }
+  let made = 0
+  await Promise.all(
+    Array.from({ length: creatorsAtOnce }, async () => {
+      while (made++ < count) await api.ask('POST', '/v1/jobs', job)
+    }),
+  )
+}
+
+/** Lets all of them be due at one second soon, once the database has come to rest. */
+async function gather(meridian: Meridian, name: string): Promise<number> {
+  await meridian.query('vacuum analyze schedules, jobs, job_versions, occurrences, due, inputs')
+  const atMs = Math.ceil(Date.now() / 1_000) * 1_000 + restMs
+  const at = new Date(atMs).toISOString()
+  await meridian.query(
+    `update schedules s set next_at = $2::timestamptz, spec = s.spec || jsonb_build_object('anchor', $2::text)
+     from jobs j where j.tenant_id = s.tenant_id and j.id = s.job_id and j.name = $1`,
+    [name, at],
+  )
+  return atMs
 }
 
 function describe(scenario: string, requests: readonly ReceivedRequest[], due: string): Measure[] {
