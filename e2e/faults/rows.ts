@@ -10,13 +10,17 @@ import { row as R1 } from './R1.ts'
 import { row as R2 } from './R2.ts'
 import { row as R3 } from './R3.ts'
 import { row as R4 } from './R4.ts'
+import { row as R5 } from './R5.ts'
 import { row as R6 } from './R6.ts'
 import { row as R7 } from './R7.ts'
+import { row as R9 } from './R9.ts'
 import { row as R10 } from './R10.ts'
 import { row as R11 } from './R11.ts'
 import { row as R12 } from './R12.ts'
 import { row as R13 } from './R13.ts'
 import { row as R14 } from './R14.ts'
+import { row as R17 } from './R17.ts'
+import { row as R19 } from './R19.ts'
 import { row as R21 } from './R21.ts'
 import type { Row } from './row.ts'
 import { row as S4 } from './S4.ts'
@@ -27,13 +31,17 @@ export const rows: Record<string, Row> = {
   R2,
   R3,
   R4,
+  R5,
   R6,
   R7,
+  R9,
   R10,
   R11,
   R12,
   R13,
   R14,
+  R17,
+  R19,
   R21,
   A1,
   A2,
@@ -51,6 +59,8 @@ export interface PackageRow {
   title: string
   folder: string
   files: readonly string[]
+  /** What its tests are told in the bench profile. */
+  benchEnvironment?: Record<string, string>
 }
 
 export const packageRows: Record<string, PackageRow> = {
@@ -63,6 +73,7 @@ export const packageRows: Record<string, PackageRow> = {
     title: 'instants of random rules, zones and references are increasing, whole, and what brute force finds',
     folder: 'core',
     files: ['src/schedule/occurrences.property.test.ts', 'src/schedule/rrule.property.test.ts'],
+    benchEnvironment: { PROPERTY_RUNS: '100000' },
   },
   C3: {
     title: 'nothing is accepted that would never run, and what is refused says where',
@@ -77,6 +88,11 @@ export const packageRows: Record<string, PackageRow> = {
     title: 'over a year with its clock changes, what the preview says is what the ledger gets',
     folder: 'core',
     files: ['test/run/simulated-year.test.ts'],
+  },
+  R16: {
+    title: 'whatever a target does, an attempt ends in time, as the right class, and with bounded memory',
+    folder: 'workers',
+    files: ['test/hostile-targets.test.ts'],
   },
   R18: {
     title: 'the back-off is a whole number of milliseconds in its bounds, and never falls',

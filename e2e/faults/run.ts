@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type FaultProfile, faultProfiles } from './row.ts'
-import { packageRows, rows } from './rows.ts'
+import { type PackageRow, packageRows, rows } from './rows.ts'
 import { World } from './world.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -36,15 +36,18 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 async function runRow(id: string): Promise<void> {
   const inPackage = packageRows[id]
-  if (inPackage !== undefined) return runVitest(inPackage.folder, inPackage.files)
+  if (inPackage !== undefined) return runVitest(inPackage)
   world ??= await World.open(profile)
   await world.untilReady()
   await rows[id]?.run(world)
 }
 
-async function runVitest(folder: string, files: readonly string[]): Promise<void> {
-  const child = spawn(join(root, folder, 'node_modules/.bin/vitest'), ['run', ...files], {
+async function runVitest({ folder, files, benchEnvironment = {} }: PackageRow): Promise<void> {
+  const isBench = profile?.name === 'bench'
+  const args = ['run', ...files, ...(isBench ? ['--testTimeout=0'] : [])]
+  const child = spawn(join(root, folder, 'node_modules/.bin/vitest'), args, {
     cwd: join(root, folder),
+    env: { ...process.env, ...(isBench ? benchEnvironment : {}) },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   const [code] = await once(child, 'exit')
