@@ -13,6 +13,7 @@ const job: JobDefinition = {
     headers: { 'X-Team': 'billing' },
     body: { dry: false, list: [1, 2] },
     timeout: 'PT45S',
+    expect: { status: ['2xx'], json: [{ path: '$.state', equals: 'done' }], notMatches: ['error'] },
   },
   schedule: { type: 'cron', cron: '25 6 * * *', timezone: 'Europe/London' },
   queue: 'reports',
@@ -24,8 +25,8 @@ const job: JobDefinition = {
   afterLastRun: 'delete',
   startWithin: 'PT1H',
   endWithin: null,
-  deadLetters: 'keep',
-  retry: { limit: 3, delay: 'PT2S', maxDelay: 'PT1M', factor: 3, jitter: 0 },
+  deadLetters: 'drop',
+  retry: { limit: 3, delay: 'PT2S', maxDelay: 'PT1M', factor: 3, jitter: 0.07, rules: [{ on: ['4xx'], retry: false }] },
   priority: 1,
 }
 
@@ -68,11 +69,11 @@ describe('the form of a job', () => {
   })
 
   it('takes emptied fields as no limit', () => {
-    const form = { ...formOf(job), catchUpWindowHours: undefined, pauseAfterFailures: undefined }
+    const form = { ...formOf(job), catchUpWindowMs: undefined, pauseAfterFailures: undefined, startWithinMs: undefined }
     expect(definitionOf(form, undefined, job)).toMatchObject({
-      definition: { catchUpMax: 7, catchUpWindow: null, pauseAfterFailures: null },
+      definition: { catchUpMax: 7, catchUpWindow: null, pauseAfterFailures: null, startWithin: null },
     })
-    const later = { ...form, catchUpWindowHours: 1.5, pauseAfterFailures: 4, afterLastRun: 'archive' as const }
+    const later = { ...form, catchUpWindowMs: 5_400_000, pauseAfterFailures: 4, afterLastRun: 'archive' as const }
     expect(definitionOf(later, undefined, job)).toMatchObject({
       definition: { catchUpWindow: 'PT1H30M', pauseAfterFailures: 4, afterLastRun: 'archive' },
     })

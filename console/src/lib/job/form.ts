@@ -2,6 +2,8 @@ import type { JobVersionDefinition, Target } from '@meridian/sdk'
 import type { CurlRequest } from '#lib/code/curl.ts'
 import type { Schedule, ScheduleFault } from '#lib/schedule/schedule.ts'
 import { parseIsoDuration, toIsoDuration } from '#lib/time/duration.ts'
+import { type ExpectForm, expectFormOf, expectOf } from './expect-form.ts'
+import { type RetryForm, retryFormOf, retryOf } from './retry-form.ts'
 
 /** A job as it is stored, whole: what the form reads and writes. */
 export type JobDefinition = JobVersionDefinition & { target: Target }
@@ -19,20 +21,23 @@ export interface JobForm {
   headers: { name: string; value: string }[]
   bodyKind: 'none' | 'json' | 'text'
   body: string
-  timeoutSeconds: number
+  timeoutMs: number | undefined
+  expect: ExpectForm
   queue: string
   overlap: JobDefinition['overlap']
   catchUp: JobDefinition['catchUp']
   /** The most instants that are made up for. */
-  catchUpMax: number
+  catchUpMax: number | undefined
   /** Nothing older than that is made up for; undefined: however old. */
-  catchUpWindowHours: number | undefined
+  catchUpWindowMs: number | undefined
   /** Undefined: it never pauses itself. */
   pauseAfterFailures: number | undefined
   afterLastRun: JobDefinition['afterLastRun']
-  retryLimit: number
-  retryDelaySeconds: number
-  retryMaxDelaySeconds: number
+  retry: RetryForm
+  /** How long after it was due a run may begin, and end; undefined: however long. */
+  startWithinMs: number | undefined
+  endWithinMs: number | undefined
+  deadLetters: JobDefinition['deadLetters']
   priority: number
 }
 
@@ -50,17 +55,19 @@ export function formOf(job: JobDefinition | undefined): JobForm {
     headers: Object.entries(target?.headers ?? {}).map(([name, value]) => ({ name, value })),
     bodyKind: body === null ? 'none' : typeof body === 'string' ? 'text' : 'json',
     body: body === null ? '' : typeof body === 'string' ? body : JSON.stringify(body, null, 2),
-    timeoutSeconds: seconds(target?.timeout, 30),
+    timeoutMs: optionalMs(target?.timeout) ?? defaultTimeoutMs,
+    expect: expectFormOf(target?.expect),
     queue: job?.queue ?? 'default',
     overlap: job?.overlap ?? 'skip',
     catchUp: job?.catchUp ?? 'one',
-    catchUpMax: job?.catchUpMax ?? 100,
-    catchUpWindowHours: job?.catchUpWindow ? seconds(job.catchUpWindow, 0) / 3_600 : undefined,
+    catchUpMax: job?.catchUpMax ?? defaultCatchUpMax,
+    catchUpWindowMs: optionalMs(job?.catchUpWindow),
     pauseAfterFailures: job?.pauseAfterFailures ?? undefined,
     afterLastRun: job?.afterLastRun ?? 'keep',
-    retryLimit: job?.retry.limit ?? 5,
-    retryDelaySeconds: seconds(job?.retry.delay, 0.1),
-    retryMaxDelaySeconds: seconds(job?.retry.maxDelay, 1.6),
+    retry: retryFormOf(job?.retry),
+    startWithinMs: optionalMs(job?.startWithin),
+    endWithinMs: optionalMs(job?.endWithin),
+    deadLetters: job?.deadLetters ?? 'keep',
     priority: job?.priority ?? 3,
   }
 }
@@ -68,6 +75,7 @@ export function formOf(job: JobDefinition | undefined): JobForm {
 /** The target that the form means. Throws a `SyntaxError` when the body should be JSON and is not. */
 export function targetOf(form: JobForm): Target {
   const headers = form.headers.filter((header) => header.name.trim() !== '')
+  const { expect } = expectOf(form.expect)
   return {
     type: 'http',
     url: form.url.trim(),
@@ -76,7 +84,8 @@ export function targetOf(form: JobForm): Target {
     ...(form.bodyKind === 'none'
       ? {}
       : { body: form.bodyKind === 'json' ? (JSON.parse(form.body) as unknown) : form.body }),
-    timeout: toIsoDuration(form.timeoutSeconds * 1_000),
+    timeout: toIsoDuration(form.timeoutMs ?? defaultTimeoutMs),
+    ...(expect === undefined ? {} : { expect }),
   }
 }
 
@@ -87,32 +96,27 @@ export function definitionOf(
   before: JobDefinition | undefined,
 ): { definition: JobDefinition } | { faults: ScheduleFault[] } {
   if (jsonFault(form)) return { faults: [{ pointer: '/target/body', detail: `Not JSON: ${jsonFault(form)}` }] }
-  const retry = {
-    factor: 2,
-    jitter: 0.2,
-    ...before?.retry,
-    limit: form.retryLimit,
-    delay: toIsoDuration(form.retryDelaySeconds * 1_000),
-    maxDelay: toIsoDuration(form.retryMaxDelaySeconds * 1_000),
-  }
+  const { retry, faults } = retryOf(form.retry, before?.retry)
+  const open = [...expectOf(form.expect).faults, ...faults]
+  if (open.length > 0) return { faults: open }
   return {
     definition: {
       name: form.name.trim(),
       description: form.description.trim() || null,
       externalId: form.externalId.trim() || null,
       tags: form.tags.split(/[\s,]+/).filter(Boolean),
-      target: { ...targetOf(form), ...(before?.target.expect === undefined ? {} : { expect: before.target.expect }) },
+      target: targetOf(form),
       schedule: schedule ?? null,
       queue: form.queue.trim(),
       overlap: form.overlap,
       catchUp: form.catchUp,
-      catchUpMax: form.catchUpMax,
-      catchUpWindow: form.catchUpWindowHours ? toIsoDuration(Math.round(form.catchUpWindowHours * 3_600_000)) : null,
+      catchUpMax: form.catchUpMax ?? defaultCatchUpMax,
+      catchUpWindow: optionalDuration(form.catchUpWindowMs),
       pauseAfterFailures: form.pauseAfterFailures ?? null,
       afterLastRun: form.afterLastRun,
-      startWithin: before?.startWithin ?? null,
-      endWithin: before?.endWithin ?? null,
-      deadLetters: before?.deadLetters ?? 'keep',
+      startWithin: optionalDuration(form.startWithinMs),
+      endWithin: optionalDuration(form.endWithinMs),
+      deadLetters: form.deadLetters,
       retry,
       priority: form.priority,
     },
@@ -153,5 +157,9 @@ function compactJson(text: string): string {
   }
 }
 
-const seconds = (duration: string | undefined, otherwise: number): number =>
-  duration === undefined ? otherwise : (parseIsoDuration(duration) ?? otherwise * 1_000) / 1_000
+const defaultTimeoutMs = 30_000
+const defaultCatchUpMax = 100
+
+const optionalMs = (duration: string | null | undefined) => (duration ? parseIsoDuration(duration) : undefined)
+const optionalDuration = (milliseconds: number | undefined) =>
+  milliseconds === undefined ? null : toIsoDuration(milliseconds)

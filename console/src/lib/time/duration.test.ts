@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { durationWords, parseIsoDuration, toIsoDuration } from './duration.ts'
+import { durationWords, exactWords, parseIsoDuration, readDuration, toIsoDuration } from './duration.ts'
 
 describe('durationWords', () => {
   it.each([
@@ -48,5 +48,30 @@ describe('ISO-8601 durations', () => {
         expect(parseIsoDuration(toIsoDuration(milliseconds))).toBeCloseTo(milliseconds, 3)
       }),
     )
+  })
+})
+
+describe('durations as people type them', () => {
+  it.each([
+    ['30', 30_000],
+    ['30 s', 30_000],
+    ['1.5s', 1_500],
+    ['250 ms', 250],
+    ['5m', 300_000],
+    ['5 min', 300_000],
+    ['2 hours', 7_200_000],
+    ['1d', 86_400_000],
+    ['pt5m', 300_000],
+    ['', undefined],
+    ['soon', undefined],
+    ['5 months', undefined],
+    ['-5 s', undefined],
+  ])('%j is %s ms', (text, milliseconds) => {
+    expect(readDuration(text)).toBe(milliseconds)
+  })
+
+  it('are written back exactly', () => {
+    expect([5_400_000, 86_400_000, 1_240, 100, 0].map(exactWords)).toEqual(['90 min', '1 d', '1.24 s', '100 ms', '0 s'])
+    fc.assert(fc.property(fc.nat(), (milliseconds) => readDuration(exactWords(milliseconds)) === milliseconds))
   })
 })

@@ -42,3 +42,28 @@ export function toIsoDuration(milliseconds: number): string {
   const text = `${hours ? `${hours}H` : ''}${minutes ? `${minutes}M` : ''}${seconds ? `${seconds}S` : ''}`
   return `PT${text || '0S'}`
 }
+
+const units: readonly [name: string, milliseconds: number][] = [
+  ['d', day],
+  ['h', hour],
+  ['min', minute],
+]
+
+/** A duration as people type it, nothing rounded: in the largest unit that is whole, `90 min` or `1.6 s`. */
+export function exactWords(milliseconds: number): string {
+  if (milliseconds > 0 && milliseconds < second) return `${milliseconds} ms`
+  const [name, size] = units.find(([, each]) => milliseconds > 0 && milliseconds % each === 0) ?? ['s', second]
+  return `${milliseconds / size} ${name}`
+}
+
+const typed = /^(\d+(?:\.\d+)?)\s*(ms|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)?$/i
+
+/** Milliseconds of what is typed: `30 s`, `5 min`, `2 h`, `1 d`, `PT5M`, or seconds as a bare number; else undefined. */
+export function readDuration(text: string): number | undefined {
+  const match = typed.exec(text.trim())
+  if (!match) return parseIsoDuration(text.trim().toUpperCase())
+  const [, amount, unit = 's'] = match
+  const name = unit.toLowerCase()
+  const size = name === 'ms' ? 1 : { s: second, m: minute, h: hour, d: day }[name[0] ?? '']
+  return size === undefined ? undefined : Math.round(Number(amount) * size)
+}
