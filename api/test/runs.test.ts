@@ -145,6 +145,7 @@ test('why a run waits, and why a job does, is told in codes with evidence on the
       reasons: [
         { code: 'not-due', evidence: { at: '2099-01-01T00:00:00.000Z' }, expectedAt: '2099-01-01T00:00:00.000Z' },
       ],
+      isWaiting: true,
       expiresAt: '2099-01-01T01:00:00.000Z',
     },
   })

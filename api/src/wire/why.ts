@@ -38,6 +38,9 @@ export const whyWire = z
         })
         .meta({ id: 'WhyReason' }),
     ),
+    isWaiting: z
+      .boolean()
+      .meta({ description: 'Whether it waits: for its instant, or until something lets it go on.' }),
     expectedAt: instant.nullable().meta({ description: 'When it is expected to go on; null: nobody can tell.' }),
     expiresAt: instant.nullable().meta({ description: 'When it expires, should it still wait by then.' }),
   })
@@ -56,13 +59,14 @@ function evidenceToWire(evidence: Evidence): z.output<typeof evidenceWire> {
   }
 }
 
-export const whyToWire = ({ reasons, expectedAt, expiresAt }: Why): z.output<typeof whyWire> => ({
+export const whyToWire = ({ reasons, isWaiting, expectedAt, expiresAt }: Why): z.output<typeof whyWire> => ({
   reasons: reasons.map((reason) => ({
     code: reason.code,
     detail: reason.detail,
     evidence: evidenceToWire(reason.evidence),
     expectedAt: toInstantOrNull(reason.expectedAt),
   })),
+  isWaiting,
   expectedAt: toInstantOrNull(expectedAt),
   expiresAt: toInstantOrNull(expiresAt),
 })

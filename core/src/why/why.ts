@@ -1,6 +1,6 @@
 import type { Uuid } from '../kernel/ids.ts'
 
-/** Why a run has not run, or a job does not: a closed list, told to tenants. */
+/** Why a run has not run, or a job does not: a closed list, told to tenants. What can be waited for comes before `running`. */
 export const whyCodes = [
   'not-due',
   'waits-for-retry',
@@ -69,6 +69,8 @@ export interface Reason {
 /** All reasons that hold now, the one that decides first. */
 export interface Why {
   reasons: Reason[]
+  /** Whether it waits: for its instant, or until something lets it go on. */
+  isWaiting: boolean
   /** When it is expected to go on; null: nobody can tell, or it is over. */
   expectedAt: Date | null
   /** When it expires, should it still wait by then. */
@@ -78,13 +80,16 @@ export interface Why {
 /** What keeps nothing from going on. */
 const asides: ReadonlySet<WhyCode> = new Set(['running', 'last-skipped', 'last-missed'])
 
+const waitingCodes: ReadonlySet<WhyCode> = new Set(whyCodes.slice(0, whyCodes.indexOf('running')))
+
 /** The answer of reasons: what holds longest decides when it goes on, and nobody can tell where one is open. */
 export function whyOf(reasons: Reason[], expiresAt: Date | null = null): Why {
   const instants = reasons
     .filter(({ code }) => !asides.has(code))
     .map(({ expectedAt }) => expectedAt?.getTime() ?? Number.NaN)
   const latest = instants.length === 0 ? Number.NaN : Math.max(...instants)
-  return { reasons, expectedAt: Number.isNaN(latest) ? null : new Date(latest), expiresAt }
+  const isWaiting = reasons.some(({ code }) => waitingCodes.has(code))
+  return { reasons, isWaiting, expectedAt: Number.isNaN(latest) ? null : new Date(latest), expiresAt }
 }
 
 /** What is there of evidence that may not be. */

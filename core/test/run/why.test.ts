@@ -51,7 +51,11 @@ const later = new Date(Date.now() + 3_600_000)
 describe('a run', () => {
   it('that is due later says when', async () => {
     const why = await whyRun(await one({ dueAt: later, startWithinMs: 60_000 }))
-    expect(why).toMatchObject({ reasons: [{ code: 'not-due', evidence: { at: later } }], expectedAt: later })
+    expect(why).toMatchObject({
+      reasons: [{ code: 'not-due', evidence: { at: later } }],
+      isWaiting: true,
+      expectedAt: later,
+    })
     expect(why.expiresAt).toEqual(new Date(later.getTime() + 60_000))
   })
 
@@ -135,7 +139,10 @@ describe('a run', () => {
     const admitted = await stage.admit()
     expect(codesOf(await whyRun(id))).toEqual(['on-its-way'])
     await stage.claim(admitted)
-    expect((await whyRun(id)).reasons).toMatchObject([{ code: 'running', evidence: { attempt: 1 } }])
+    expect(await whyRun(id)).toMatchObject({
+      reasons: [{ code: 'running', evidence: { attempt: 1 } }],
+      isWaiting: false,
+    })
   })
 
   it('that waits for an earlier run of its job names it', async () => {

@@ -3185,6 +3185,10 @@ export type VanishedJob = {
 export type Why = {
     reasons: Array<WhyReason>;
     /**
+     * Whether it waits: for its instant, or until something lets it go on.
+     */
+    isWaiting: boolean;
+    /**
      * When it is expected to go on; null: nobody can tell.
      */
     expectedAt: string | null;

@@ -101,14 +101,19 @@ const reasons: Record<string, string> = {
   quota: 'Skipped: the organisation had used up its quota',
 }
 
+/** Why an instant was left out, in a few words. */
+export function reasonWords(kind: 'skipped' | 'missed', reason: string | null): string {
+  const name = kind === 'missed' ? 'Missed' : 'Skipped'
+  return reason ? (reasons[reason] ?? `${name}: ${reason.replaceAll('-', ' ')}`) : name
+}
+
 /** An entry in a few words, without its time. */
 export function entryWords({ kind, reason, isCaughtUp, isMoved, count, nominalAt }: Entry, now: number): string {
   const isAhead = nominalAt > now
   const marks = `${isCaughtUp ? ', caught up' : ''}${isMoved && kind !== 'skipped' ? ', moved' : ''}`
   if (kind === 'skipped' || kind === 'missed') {
     if (isAhead && reason === 'paused') return 'Will not start: the job is paused'
-    const name = kind === 'missed' ? 'Missed' : 'Skipped'
-    const why = reason ? (reasons[reason] ?? `${name}: ${reason.replaceAll('-', ' ')}`) : name
+    const why = reasonWords(kind, reason)
     return count > 1 ? `${why}, ${count.toLocaleString('en-GB')} times` : why
   }
   const words = {

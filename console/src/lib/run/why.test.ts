@@ -8,6 +8,7 @@ const why = (reasons: Partial<WhyReason>[], more: Partial<Why> = {}): Why => ({
   reasons: reasons.map(
     (reason): WhyReason => ({ code: 'not-due', detail: 'So.', evidence: {}, expectedAt: null, ...reason }),
   ),
+  isWaiting: true,
   expectedAt: null,
   expiresAt: null,
   ...more,
@@ -50,7 +51,7 @@ describe('why a run is not running', () => {
 
   it('is nobody’s question once it runs, has ended, or nothing was told', () => {
     for (const code of ['running', 'succeeded', 'failed', 'deadline-passed'] as const) {
-      expect(words(why([{ code }]))).toEqual([])
+      expect(words(why([{ code }], { isWaiting: false }))).toEqual([])
     }
     expect(words(undefined)).toEqual([])
   })

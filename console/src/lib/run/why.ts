@@ -10,7 +10,7 @@ export interface WhyLine {
 
 /** Why a run is not running, in sentences; empty when it is, or has ended. */
 export function whyWaiting(why: Why | undefined, attempts: readonly Attempt[], now: number): WhyLine[] {
-  if (why === undefined || why.reasons.some(({ code }) => !waiting.has(code))) return []
+  if (!why?.isWaiting) return []
   const lines = why.reasons.flatMap((reason) => linesOf(reason, attempts, now))
   const { expectedAt, expiresAt } = why
   const isTold = why.reasons.some(({ code }) => code === 'not-due' || code === 'waits-for-retry')
@@ -20,22 +20,6 @@ export function whyWaiting(why: Why | undefined, attempts: readonly Attempt[], n
     lines.push(`Should it still wait then, it expires ${relativeWords(Date.parse(expiresAt), now)}.`)
   return lines.map((line) => (typeof line === 'string' ? { text: line, runIds: [] } : line))
 }
-
-const waiting: ReadonlySet<WhyReason['code']> = new Set([
-  'not-due',
-  'waits-for-retry',
-  'waits-for-earlier-run',
-  'waits-for-test-clock',
-  'queue-paused',
-  'queue-full',
-  'tenant-paused',
-  'tenant-full',
-  'breaker-open',
-  'no-executor',
-  'pool-full',
-  'next-in-line',
-  'on-its-way',
-] as const)
 
 function linesOf(
   { code, detail, evidence }: WhyReason,
