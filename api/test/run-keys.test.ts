@@ -61,3 +61,37 @@ test('runs are listed by their tags, and cancelled by them', async () => {
   const planned = await client.post<{ total: number }>('/v1/operations?dryRun=true', { kind: 'runs.cancel', filter })
   expect(planned.body).toMatchObject({ total: 1 })
 })
+
+test('runs of one batch key name the run that performs them, and are listed by it', async () => {
+  const { client } = await api.tenant()
+  const make = () => client.post<Run>('/v1/runs', { target, batch: { key: 'k', maxWait: 'PT1H' } })
+  const [one, other] = [await make(), await make()]
+  expect([one.status, other.status]).toEqual([201, 201])
+  expect(one.body.batchRunId).toMatch(/^run_/)
+  expect(other.body.batchRunId).toBe(one.body.batchRunId)
+  const ids = async (query: string) => (await client.get<Page<Run>>(`/v1/runs?${query}`)).body.data.map(({ id }) => id)
+  expect(await ids(`batchRunId=${one.body.batchRunId}`)).toEqual([other.body.id, one.body.id])
+  expect(await ids('source=batch')).toEqual([one.body.batchRunId])
+  const request = await client.get<{ body: string }>(`/v1/runs/${one.body.batchRunId}/request`)
+  expect((JSON.parse(request.body.body) as { runId: string }[]).map(({ runId }) => runId)).toEqual([
+    one.body.id,
+    other.body.id,
+  ])
+  await client.post(`/v1/runs/${other.body.id}/cancel`)
+  expect((await client.get<Run>(`/v1/runs/${other.body.id}`)).body.status).toBe('cancelled')
+})
+
+test('callbacks of a target are kept, and shown without what may be secret to whoever may not see payloads', async () => {
+  const { client } = await api.tenant()
+  const callbacks = { failure: { url: 'https://hooks.example.com/in?token=1', headers: { 'x-key': 'k' } } }
+  const made = await client.post<Job>('/v1/jobs', { name: 'Told', target: { ...target, callbacks } })
+  expect(made.body.target).toMatchObject({ callbacks })
+  const key = await client.post<{ secret: string }>('/v1/keys', { name: 'blind', scopes: ['jobs:read'] })
+  const seen = await api.as(key.body.secret).get<Job>(`/v1/jobs/${made.body.id}`)
+  expect(seen.body.target).toMatchObject({
+    callbacks: { failure: { url: 'https://hooks.example.com/in', headers: {} } },
+  })
+  const bad = { failure: { url: 'ftp://example.com' } }
+  const refused = await client.post<Problem>('/v1/jobs', { name: 'Bad', target: { ...target, callbacks: bad } })
+  expect(refused.body.errors?.[0]?.pointer).toBe('/target/callbacks/failure/url')
+})

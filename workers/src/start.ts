@@ -226,7 +226,7 @@ async function startExecutor(means: Means): Promise<Running> {
 }
 
 async function startRelay({ engine, publisher, keyRing, log }: Means): Promise<Running> {
-  const relay = new Relay(engine, publisher, keyRing)
+  const relay = new Relay(engine, publisher, keyRing, log)
   return running(startLoop({ name: 'relay', idleMs: 100, log, runOnce: () => relay.runOnce() }))
 }
 

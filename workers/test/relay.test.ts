@@ -3,7 +3,7 @@ import { readRelayPosition } from '@meridian/core/event/relay'
 import { eventStream } from '@meridian/core/run/wake'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Relay } from '../src/roles/relay.ts'
-import { type Bench, createBench, targetOf } from './workers.ts'
+import { type Bench, createBench, log, targetOf } from './workers.ts'
 
 let bench: Bench
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => bench.close())
 
-const relay = () => new Relay(bench.db.engine, bench.publisher, bench.db.engineKeyRing)
+const relay = () => new Relay(bench.db.engine, bench.publisher, bench.db.engineKeyRing, log)
 const told = async (): Promise<StoredEvent[]> =>
   (await bench.publisher.xrange(eventStream, '-', '+')).flatMap(
     ([, fields]) => JSON.parse(fields[1] ?? '[]') as StoredEvent[],
@@ -54,7 +54,7 @@ describe('the relay', () => {
 
   it('waits while Redis is away, and moves nothing on', async () => {
     const away = bench.publisher.duplicate({ lazyConnect: true })
-    const each = new Relay(bench.db.engine, away, bench.db.engineKeyRing)
+    const each = new Relay(bench.db.engine, away, bench.db.engineKeyRing, log)
     await accept(1)
     const before = await readRelayPosition(bench.db.engine, 'live')
     expect(await each.runOnce()).toEqual({ sleepMs: 200 })

@@ -10,6 +10,7 @@ import { cancelRun } from '@meridian/core/run/cancel'
 import { getRun, listAttempts } from '@meridian/core/run/get'
 import { listRuns } from '@meridian/core/run/list'
 import { listOccurrences } from '@meridian/core/run/occurrences'
+import { retryPolicyValue, toRetryPolicy } from '@meridian/core/run/retry-policy'
 import type { Run } from '@meridian/core/run/run'
 import { createTenant, testCtx } from '@meridian/core/testing/factories'
 import { sampleJob } from '@meridian/core/testing/job-samples'
@@ -225,4 +226,25 @@ it('what a change of a schedule leaves behind is decided while the clock stands 
   await until(async () => (await scene.count('schedule_rests')) === 0)
   const ledger = await listOccurrences(ctx, job.id, { from: march, to: new Date('2032-01-01') }, { limit: 100 })
   expect(ledger.items).toMatchObject([{ outcome: 'skipped', reason: 'paused', count: 3 }])
+})
+
+it('deadlines count from the instant by the clock, a running attempt is real, and a next try counts with its delay', async () => {
+  const scene = await openScene()
+  await scene.bench.startWorkers(...roles)
+  const { ctx, clock } = await openProject(scene)
+  await createJob(ctx, jobAt(scene, '/within', { startWithin: 'PT1M', endWithin: 'PT1M' }))
+  await advance(ctx, clock.id, { by: 'P2D' })
+  expect((await runsOf(ctx)).map(({ status }) => status)).toEqual(['succeeded', 'succeeded'])
+
+  const failing = async (delay: string): Promise<Run> => {
+    const retry = toRetryPolicy(retryPolicyValue.parse({ limit: 1, strategy: 'fixed', delay, jitter: 0 }))
+    const row = await prepareRun(ctx, { target: targetOf('http://127.0.0.1:1/'), retry, endWithinMs: 3_600_000 })
+    await acceptRuns(ctx, [row], false)
+    await until(
+      async () => (await getRun(ctx, row.id)).attempt === 1 && (await getRun(ctx, row.id)).status !== 'running',
+    )
+    return getRun(ctx, row.id)
+  }
+  expect(await failing('PT2H')).toMatchObject({ status: 'failed', error: 'connect-failed' })
+  expect(await failing('PT30M')).toMatchObject({ status: 'scheduled', dueAt: new Date('2031-03-03T00:30:00Z') })
 })

@@ -8,7 +8,7 @@ import { Reply } from './operation.ts'
 
 /** The run as it is shown to whoever asked for it. One that was there already is shown as it stands. */
 export const shownRun = async ({ runReads }: Services, ctx: Ctx, { run, outcome }: Accepted): Promise<Run> =>
-  outcome === 'deduplicated' || outcome === 'debounced' ? await runReads.get(ctx, run.id) : run
+  outcome === 'accepted' || outcome === 'replayed' ? run : await runReads.get(ctx, run.id)
 
 /** The answer to a create: 201 and the run, or 200 and the earlier one that its key led to, with a header that says how. */
 export async function createdRun(
@@ -18,7 +18,7 @@ export async function createdRun(
 ): Promise<Reply<z.output<typeof runWire>>> {
   const wire = runToWire(await shownRun(services, ctx, accepted))
   const { outcome } = accepted
-  if (outcome === 'accepted') return new Reply(wire, {})
+  if (outcome === 'accepted' || outcome === 'collected') return new Reply(wire, {})
   if (outcome === 'replayed') return new Reply(wire, { headers: { 'idempotency-replayed': 'true' } })
   return new Reply(wire, { status: 200, headers: { 'existing-run': outcome } })
 }

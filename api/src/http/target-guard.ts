@@ -1,11 +1,21 @@
 import { validationFailed } from '@meridian/core/kernel/errors'
-import { urlProblems } from '@meridian/core/run/target'
+import { type Callbacks, toldEnds, urlProblems } from '@meridian/core/run/target'
 import type { Services } from './env.ts'
 
+interface Callable {
+  url: string
+  callbacks?: Callbacks | undefined
+}
+
 /** Refuses a target that leads to an address this installation does not call. Throws `validation-failed`. */
-export function requireCallable({ config }: Services, target: { url: string } | undefined, pointer: string): void {
+export function requireCallable({ config }: Services, target: Callable | undefined, pointer: string): void {
   // The schema has checked everything but this.
   if (target === undefined || config.allowPrivateTargets) return
-  const problems = urlProblems(target.url, { allowPrivate: false })
-  if (problems.length > 0) throw validationFailed(problems.map((detail) => ({ pointer: `${pointer}/url`, detail })))
+  const called = [{ url: target.url, at: pointer }]
+  for (const end of toldEnds(target.callbacks))
+    called.push({ url: target.callbacks?.[end]?.url ?? '', at: `${pointer}/callbacks/${end}` })
+  const problems = called.flatMap(({ url, at }) =>
+    urlProblems(url, { allowPrivate: false }).map((detail) => ({ pointer: `${at}/url`, detail })),
+  )
+  if (problems.length > 0) throw validationFailed(problems)
 }

@@ -38,7 +38,8 @@ export function createWake({ redis, clock }: { redis: Redis; clock: Clock }): Wa
       let isUrgent = false
       results.forEach((result, index) => {
         const row = rows[index]
-        if (row === undefined || result.outcome !== 'accepted' || result.dueAtMs > nowMs + lookAheadMs) return
+        if (row === undefined || (result.outcome !== 'accepted' && result.outcome !== 'collected')) return
+        if (result.dueAtMs > nowMs + lookAheadMs) return
         untold.set(row.pool, Math.min(result.dueAtMs, untold.get(row.pool) ?? result.dueAtMs))
         isUrgent ||= result.dueAtMs < nowMs + urgentMs
       })

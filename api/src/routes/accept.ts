@@ -5,7 +5,7 @@ import { findQueue, resolveQueue } from '@meridian/core/flow/queues'
 import { AppError, validationFailed } from '@meridian/core/kernel/errors'
 import { uuidv7 } from '@meridian/core/kernel/ids'
 import { type IntakeResult, type IntakeRow, prepareRun } from '@meridian/core/run/accept'
-import { debounceValue, deduplicationValue } from '@meridian/core/run/create-key'
+import { batchValue, debounceValue, deduplicationValue } from '@meridian/core/run/create-key'
 import { deadlineFields, toDeadlines } from '@meridian/core/run/deadline'
 import { labelFields } from '@meridian/core/run/details'
 import { toRetryPolicy } from '@meridian/core/run/retry-policy'
@@ -36,6 +36,7 @@ const newRun = z
     metadata: labelFields.metadata,
     deduplication: deduplicationValue.optional(),
     debounce: debounceValue.optional(),
+    batch: batchValue.optional(),
     startWithin: deadlineFields.startWithin.optional(),
     endWithin: deadlineFields.endWithin.optional(),
   })
@@ -50,7 +51,7 @@ const dryRunQuery = z.strictObject({ dryRun: dryRunFlag('Checks everything, writ
 
 const prepare = ({ ctx, body, idempotency, services }: PrepareInput): Promise<IntakeRow> => {
   requireCallable(services, body.target, '/target')
-  const { target, queue, priority, dueAt, retry, tags, metadata, deduplication, debounce } = body
+  const { target, queue, priority, dueAt, retry, tags, metadata, deduplication, debounce, batch } = body
   return prepareRun(ctx, {
     target,
     queue,
@@ -61,6 +62,7 @@ const prepare = ({ ctx, body, idempotency, services }: PrepareInput): Promise<In
     metadata,
     deduplication,
     debounce,
+    batch,
     ...toDeadlines(body),
     idempotencyKey: idempotency?.key,
     fingerprint: idempotency?.fingerprint,
@@ -134,6 +136,7 @@ async function rehearse(input: PrepareInput): Promise<Run> {
     tags: [...new Set(body.tags)].toSorted(),
     metadata: body.metadata,
     callbackOf: null,
+    batchRunId: null,
   }
 }
 

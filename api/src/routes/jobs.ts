@@ -18,7 +18,7 @@ import { simulateUpdate } from '@meridian/core/job/simulate'
 import { updateJob } from '@meridian/core/job/update'
 import { upsertJob } from '@meridian/core/job/upsert'
 import { AppError } from '@meridian/core/kernel/errors'
-import { debounceValue, deduplicationValue } from '@meridian/core/run/create-key'
+import { batchValue, debounceValue, deduplicationValue } from '@meridian/core/run/create-key'
 import { labelFields } from '@meridian/core/run/details'
 import { overlapRules } from '@meridian/core/run/overlap'
 import { recentRuns, successRates } from '@meridian/core/run/stats'
@@ -333,6 +333,7 @@ const run = operation({
       metadata: labelFields.metadata,
       deduplication: deduplicationValue.optional(),
       debounce: debounceValue.optional(),
+      batch: batchValue.optional(),
       overlap: z
         .enum(overlapRules)
         .default('allow')

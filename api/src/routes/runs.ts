@@ -50,6 +50,7 @@ const list = operation({
     source: runSource.optional(),
     tag: listOf(tagValue).optional().meta({ description: 'All of these: its own, or of its job.' }),
     callbackOf: idReference('run').optional().meta({ description: 'Runs that tell the end of this one.' }),
+    batchRunId: idReference('run').optional().meta({ description: 'Runs that this one performs together.' }),
     operationId: idReference('op').optional().meta({ description: 'Runs that an operation made, or is about.' }),
     createdFrom: instantInput.optional().meta({ description: 'Created at this instant or later.' }),
     createdTo: instantInput.optional().meta({ description: 'Created before this instant.' }),

@@ -39,6 +39,7 @@ export const runWire = z
     tags: z.array(z.string()).meta({ description: 'Its own, and those of its job.' }),
     metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
     callbackOf: wireId('run').nullable().meta({ description: 'The run whose end this one tells.' }),
+    batchRunId: wireId('run').nullable().meta({ description: 'The run that performs it together with others.' }),
   })
   .meta({ id: 'Run' })
 
@@ -65,6 +66,7 @@ export const runToWire = (run: Run): z.output<typeof runWire> => ({
   tags: [...run.tags],
   metadata: run.metadata,
   callbackOf: toWireIdOrNull('run', run.callbackOf),
+  batchRunId: toWireIdOrNull('run', run.batchRunId),
 })
 
 export const attemptWire = z

@@ -564,6 +564,18 @@ export const runTags = pgTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.projectId, table.tag, table.runId] })],
 )
 
+export const runCallbacks = pgTable(
+  'run_callbacks',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    runId: uuid('run_id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    onSuccess: boolean('on_success').notNull(),
+    onFailure: boolean('on_failure').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.runId] })],
+)
+
 export const runKeys = pgTable(
   'run_keys',
   {

@@ -68,6 +68,7 @@ async function prepareRedrive(tx: Tx, { runId, queueName }: DeadLetter, options:
   const row = await toIntakeRow(tx, {
     queue: queueName,
     priority,
+    asks: request,
     attemptsMax: request.retry.limit + 1,
     source: 'replay',
     tags,

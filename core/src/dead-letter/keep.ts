@@ -1,5 +1,6 @@
 import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
 import type { StoredEvent } from '../event/event.ts'
+import { runSources } from '../run/run.ts'
 import { clockSlack } from '../run/select.ts'
 import { failuresMax } from './dead-letter.ts'
 
@@ -15,14 +16,15 @@ const statement = `
     cross join lateral (
       select md5(concat_ws(' ', coalesce(r.job_id, r.queue_id), r.state, r.error, r.http_status))::uuid as fingerprint) f
     left join lateral (
-      select i.replay_of from inputs i where i.tenant_id = u.t and i.project_id = u.p and i.id = u.i offset 0) i on true
+      select i.replay_of, i.source from inputs i where i.tenant_id = u.t and i.project_id = u.p and i.id = u.i offset 0) i on true
     left join lateral (
       select * from dead_letters l where l.tenant_id = u.t and l.run_id = i.replay_of and l.fingerprint = f.fingerprint offset 0) l on true
     left join lateral (
       select v.definition->>'deadLetters' as rule from jobs j
       join job_versions v on v.tenant_id = j.tenant_id and v.job_id = j.id and v.version = j.version
       where j.tenant_id = u.t and j.id = r.job_id offset 0) j on true
-    where coalesce(j.rule, 'keep') = 'keep'),
+    -- What a batch did not do is kept run by run.
+    where coalesce(j.rule, 'keep') = 'keep' and i.source is distinct from ${runSources.indexOf('batch')}),
   kept as (
     insert into dead_letters (tenant_id, run_id, project_id, job_id, queue_id, state, error, http_status, fingerprint, failures,
       first_failed_at, failed_at)

@@ -3,6 +3,7 @@ import type { Uuid } from '../kernel/ids.ts'
 import { toDeadlines } from '../run/deadline.ts'
 import { bodyBytes, decodeRequest, encodeRequest, toRequest } from '../run/request-codec.ts'
 import { toRetryPolicy } from '../run/retry-policy.ts'
+import { type CallbackEnd, type Callbacks, toldEnds } from '../run/target.ts'
 import type { JobDefinition, OpenDefinition, SeenTarget } from './job.ts'
 
 /** What of a target is no secret, kept beside its envelope so that it reads back as it was written. */
@@ -10,6 +11,8 @@ interface TargetShape {
   type: 'http'
   timeout: string
   body: 'none' | 'text' | 'json'
+  /** The ends of its runs that somebody is told of; absent: nobody. */
+  callbacks?: CallbackEnd[]
 }
 
 /** A definition as `job_versions` keeps it: the open part as JSON, the target as the request an executor performs. */
@@ -22,13 +25,19 @@ export interface StoredDefinition {
 export function toStored({ target, ...open }: JobDefinition): StoredDefinition {
   const body = bodyBytes(target.body)
   const request = toRequest(target, toRetryPolicy(open.retry), toDeadlines(open))
+  const told = toldEnds(target.callbacks)
   const kind = body === null ? 'none' : typeof target.body === 'string' ? 'text' : 'json'
   // Through JSON once, so that what was undefined is absent here as it is in the database.
   const json = JSON.parse(
     JSON.stringify({
       ...open,
       tags: [...new Set(open.tags)],
-      target: { type: target.type, timeout: target.timeout, body: kind },
+      target: {
+        type: target.type,
+        timeout: target.timeout,
+        body: kind,
+        ...(told.length > 0 ? { callbacks: told } : {}),
+      },
     }),
   ) as StoredDefinition['open']
   return { open: json, request: encodeRequest(request, body) }
@@ -52,7 +61,7 @@ export function openOf({ target: _, ...open }: StoredDefinition['open']): OpenDe
 
 /** The definition behind its stored form. */
 export function fromStored({ open: { target: shape, ...open }, request }: StoredDefinition): JobDefinition {
-  const { method, url, headers, body, expect } = decodeRequest(request)
+  const { method, url, headers, body, expect, callbacks } = decodeRequest(request)
   const text = body?.toString() ?? ''
   return {
     ...laterFields,
@@ -64,6 +73,7 @@ export function fromStored({ open: { target: shape, ...open }, request }: Stored
       headers,
       timeout: shape.timeout,
       ...(expect === undefined ? {} : { expect }),
+      ...(callbacks === undefined ? {} : { callbacks }),
       ...(shape.body === 'none' ? {} : { body: shape.body === 'json' ? (JSON.parse(text) as unknown) : text }),
     },
   }
@@ -78,15 +88,23 @@ export async function seeTarget(
 ): Promise<SeenTarget> {
   const { target } = fromStored({ open, request: await ctx.keyRing.open(ctx.tenantId, jobId, sealed) })
   if (ctx.scopes.has('payloads:read')) return { target, isTargetReduced: false }
-  const { origin, pathname } = new URL(target.url)
-  const { type, method, timeout, expect } = target
+  const { type, method, timeout, expect, callbacks } = target
   const seen = {
     type,
     method,
     timeout,
-    url: origin + pathname,
+    url: seenUrl(target.url),
     headers: {},
     ...(expect === undefined ? {} : { expect }),
+    ...(callbacks === undefined ? {} : { callbacks: seenCallbacks(callbacks) }),
   }
   return { target: seen, isTargetReduced: true }
 }
+
+function seenUrl(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
+}
+
+const seenCallbacks = (callbacks: Callbacks): Callbacks =>
+  Object.fromEntries(toldEnds(callbacks).map((end) => [end, { url: seenUrl(callbacks[end]?.url ?? ''), headers: {} }]))

@@ -20,10 +20,10 @@ import { createKeyOf, type KeyRules } from './create-key.ts'
 import { type Deadlines, deadlinesOf } from './deadline.ts'
 import { detailsJson, detailsOf, type Metadata, type RunDetails } from './details.ts'
 import { type OverlapRule, overlapCodes } from './overlap.ts'
-import { bodyBytes, encodeRequest, toRequest } from './request-codec.ts'
+import { bodyBytes, encodeRequest, type RunRequest, toRequest } from './request-codec.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
 import { defaultPriority, type Run, type RunSource, runSources } from './run.ts'
-import type { Target } from './target.ts'
+import { type Target, toldEnds } from './target.ts'
 
 /** An ad hoc run as a caller asks for it. */
 export interface NewRun extends Deadlines, KeyRules {
@@ -74,10 +74,10 @@ export type FoundBy = 'deduplicated' | 'debounced'
 
 /**
  * How one row was answered. A replayed run is shown as it was when it was created. Of a run that was found by a key only
- * its id is known here: read it.
+ * its id is known here, and not of which batch one is that was collected: read them.
  */
 export type IntakeResult =
-  | { outcome: 'accepted' | 'replayed' | FoundBy; run: Run; dueAtMs: number }
+  | { outcome: 'accepted' | 'collected' | 'replayed' | FoundBy; run: Run; dueAtMs: number }
   | { outcome: 'refused'; error: AppError }
 
 /** What every way of starting a run has in common. */
@@ -86,21 +86,28 @@ export async function toIntakeRow(
   input: Pick<NewRun, 'queue' | 'priority' | 'dueAt' | 'tags' | 'metadata' | 'idempotencyKey' | 'fingerprint'> &
     Deadlines &
     KeyRules & {
+      /** What the run asks for. */
+      asks: RunRequest
       attemptsMax: number
       source: RunSource
       job?: { id: Uuid; version: number; tags: readonly string[] }
+      callbackOf?: Uuid
     },
 ): Promise<IntakeRow> {
-  if (input.debounce !== undefined && input.dueAt !== undefined)
-    throw validationFailed([{ pointer: '/dueAt', detail: 'must not be given beside debounce' }])
+  const waits = input.debounce !== undefined || input.batch !== undefined
+  if (waits && input.dueAt !== undefined)
+    throw validationFailed([{ pointer: '/dueAt', detail: 'must not be given beside debounce or batch' }])
   const queueName = input.queue ?? 'default'
   const queue = await resolveQueue(ctx, queueName)
   const jobId = input.job?.id ?? null
   const dueAtMs = await toDueMs(ctx, queue.pool, input.dueAt)
-  const places = { projectId: ctx.projectId, queueId: queue.id, jobId }
+  const { tags = [], metadata = {}, asks: request } = input
+  const makeId = (): Uuid => uuidv7(ctx.clock.nowMs())
+  const places = { projectId: ctx.projectId, queueId: queue.id, jobId, request, makeId }
   const nowMs = queue.pool === virtualPool && dueAtMs !== null ? { nowMs: dueAtMs } : {}
   const key = createKeyOf(input, { ...places, ...nowMs })
-  const { tags = [], metadata = {} } = input
+  // The version of a job says by itself who is told.
+  const tells = jobId === null ? toldEnds(request.callbacks) : []
   return {
     tenantId: ctx.tenantId,
     projectId: ctx.projectId,
@@ -120,7 +127,13 @@ export async function toIntakeRow(
     fingerprint: input.fingerprint ?? null,
     actor: actorText(ctx.actor),
     requestId: ctx.requestId,
-    details: detailsOf({ tags, metadata, ...(key === undefined ? {} : { key }) }),
+    details: detailsOf({
+      tags,
+      metadata,
+      tells,
+      ...(key === undefined ? {} : { key }),
+      ...(input.callbackOf === undefined ? {} : { callbackOf: input.callbackOf }),
+    }),
     jobTags: input.job?.tags ?? [],
     ...deadlinesOf(input),
   }
@@ -140,10 +153,11 @@ async function toDueMs(ctx: Ctx, pool: number, dueAt: Date | undefined): Promise
 export async function prepareRun(ctx: Ctx, input: NewRun): Promise<IntakeRow> {
   requireScope(ctx, 'runs:write')
   const retry = input.retry ?? defaultRetryPolicy
-  const row = await toIntakeRow(ctx, { ...input, attemptsMax: retry.limit + 1, source: 'api' })
   const { target } = input
+  const asks = toRequest(target, retry, deadlinesOf(input))
+  const row = await toIntakeRow(ctx, { ...input, asks, attemptsMax: retry.limit + 1, source: 'api' })
   await ctx.keyRing.load(ctx.tenantId)
-  row.request = encodeRequest(toRequest(target, retry, deadlinesOf(input)), bodyBytes(target.body))
+  row.request = encodeRequest(asks, bodyBytes(target.body))
   return row
 }
 
@@ -311,6 +325,8 @@ function toResult(row: IntakeRow, [, outcome, id, dueAtMs, createdAtMs, isReady]
     tags: [...new Set([...(row.details?.tags ?? []), ...row.jobTags])].toSorted(),
     metadata: row.details?.metadata ?? {},
     callbackOf: row.details?.callbackOf ?? null,
+    batchRunId: null,
   }
-  return { outcome: outcomes[outcome] ?? 'accepted', run, dueAtMs }
+  const isCollected = outcome === 0 && row.details?.key?.kind === 'collect'
+  return { outcome: isCollected ? 'collected' : (outcomes[outcome] ?? 'accepted'), run, dueAtMs }
 }

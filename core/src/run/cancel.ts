@@ -30,13 +30,13 @@ const statement = `
   r as (
     insert into runs (tenant_id, project_id, id, queue_id, pool, state, attempt, fence, due_at, started_at, ended_at, duration_ms, error,
       job_id, nominal_at, executor_id)
-    select $1, $2, $3, queue_id, abs(pool), 6, attempt, fence, due_at, since, clock_timestamp(),
+    select $1, $2, $3, queue_id, abs(pool) % 1000, 6, attempt, fence, due_at, since, clock_timestamp(),
       (extract(epoch from clock_timestamp() - since) * 1000)::int, 'cancelled', job_id, nominal_at, executor_id from gone
     returning job_id, nominal_at),
   o as (
     update occurrences o set outcome = 'skipped', reason = 'cancelled', decided_at = clock_timestamp() from r
     where o.tenant_id = $1 and o.job_id = r.job_id and o.nominal_at = r.nominal_at and o.outcome = 'pending')
-  select abs(pool)::int, fence, running from gone`
+  select abs(pool)::int % 1000, fence, running from gone`
 
 // A run can slip from one table to the next under the statement's snapshot; a fresh one finds it.
 const looks = 5

@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { durationMs, durationValue } from '../kernel/duration.ts'
 import { validationFailed } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { lineValue } from '../kernel/text.ts'
 import type { CreateKey } from './details.ts'
+import type { RunRequest } from './request-codec.ts'
 
 const scopes = ['project', 'job', 'queue'] as const
 
@@ -44,10 +46,22 @@ export const debounceValue = z
   })
   .meta({ id: 'Debounce' })
 
+/** The wire value of a key whose runs are performed together. */
+export const batchValue = z
+  .strictObject({
+    ...keyFields,
+    maxSize: z.int().min(1).max(1_000).default(100).meta({ description: 'So many at once at most.' }),
+    maxWait: durationValue('PT0.1S', 'PT24H')
+      .default('PT5S')
+      .meta({ description: 'How long the first one waits for others.' }),
+  })
+  .meta({ id: 'Batch' })
+
 /** What a create may say about earlier ones. */
 export interface KeyRules {
   deduplication?: z.output<typeof deduplicationValue> | undefined
   debounce?: z.output<typeof debounceValue> | undefined
+  batch?: z.output<typeof batchValue> | undefined
 }
 
 /** Where the create would put its run. */
@@ -57,14 +71,27 @@ interface KeyPlaces {
   queueId: Uuid
   /** Absent: the database's clock counts. */
   nowMs?: number
+  /** What the run asks for, and a new id: for a run that is performed with others. */
+  request: Pick<RunRequest, 'method' | 'url' | 'headers'>
+  makeId(): Uuid
 }
 
 const ms = (duration: string): number => durationMs(duration) ?? 0
 
 /** The key of a create; undefined when it has none. Throws `validation-failed` for two of them, or for one of a job without one. */
-export function createKeyOf({ deduplication, debounce }: KeyRules, places: KeyPlaces): CreateKey | undefined {
-  if (deduplication !== undefined && debounce !== undefined)
-    throw validationFailed([{ pointer: '/debounce', detail: 'must not be given beside deduplication' }])
+export function createKeyOf(rules: KeyRules, places: KeyPlaces): CreateKey | undefined {
+  const { deduplication, debounce, batch } = rules
+  const [first, second] = (['deduplication', 'debounce', 'batch'] as const).filter((name) => rules[name] !== undefined)
+  if (second !== undefined)
+    throw validationFailed([{ pointer: `/${second}`, detail: `must not be given beside ${first}` }])
+  if (batch !== undefined) {
+    const scope = scopeOf('/batch', batch.scope, places)
+    const { method, url, headers } = places.request
+    // What is asked for in different ways can't be asked for at once.
+    const key = `${batch.key}\u001f${hash('sha256', JSON.stringify([method, url, headers]), 'base64')}`
+    const batchId = places.makeId()
+    return { kind: 'collect', scope, key, ms: ms(batch.maxWait), max: batch.maxSize, batchId, ...atClock(places) }
+  }
   if (deduplication !== undefined) {
     const { key, window } = deduplication
     const scope = scopeOf('/deduplication', deduplication.scope, places)

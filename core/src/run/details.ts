@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Uuid } from '../kernel/ids.ts'
 import { tagsValue } from '../kernel/tag.ts'
 import { isStorable } from '../kernel/text.ts'
+import type { CallbackEnd } from './target.ts'
 
 const metadataFieldsMax = 50
 const metadataBytesMax = 8_192
@@ -38,20 +39,25 @@ export interface RunDetails {
   metadata: Metadata
   /** The run whose end this one tells. */
   callbackOf?: Uuid
+  /** The ends that somebody is told of, when its job's version does not say so. */
+  tells?: readonly CallbackEnd[]
   key?: CreateKey
 }
 
 /** Under which key a create finds an earlier run, as the database reads it. */
 export interface CreateKey {
-  kind: 'deduplicate' | 'debounce'
+  kind: 'deduplicate' | 'debounce' | 'collect'
   /** The project, job or queue in which the key means something. */
   scope: Uuid
   key: string
-  /** The window, or the delay. */
+  /** The window, the delay, or the longest wait for others. */
   ms: number
   /** What a delay adds up to at most. */
   maxMs?: number
   leading?: boolean
+  /** How many are performed together, and the run that performs them unless one is waiting already. */
+  max?: number
+  batchId?: Uuid
   /** What the project's test clock says; absent: the database's clock counts. */
   nowMs?: number
 }
@@ -61,6 +67,7 @@ export const detailsOf = (details: RunDetails): RunDetails | undefined =>
   details.tags.length > 0 ||
   Object.keys(details.metadata).length > 0 ||
   details.callbackOf !== undefined ||
+  (details.tells?.length ?? 0) > 0 ||
   details.key !== undefined
     ? details
     : undefined
@@ -70,7 +77,12 @@ export const detailsJson = (all: readonly (RunDetails | undefined)[]): string =>
   JSON.stringify(
     all.map((details) => {
       if (details === undefined) return null
-      const { metadata, tags, ...rest } = details
-      return { ...rest, tags: [...new Set(tags)], ...(Object.keys(metadata).length > 0 ? { metadata } : {}) }
+      const { metadata, tags, tells = [], ...rest } = details
+      return {
+        ...rest,
+        ...(tells.length > 0 ? { tells } : {}),
+        tags: [...new Set(tags)],
+        ...(Object.keys(metadata).length > 0 ? { metadata } : {}),
+      }
     }),
   )

@@ -26,7 +26,7 @@ const statement = `
     union all select tenant_id, project_id, id, queue_id, pool, attempt, fence, due_at, job_id, nominal_at from h),
   r as (
     insert into runs (tenant_id, project_id, id, queue_id, pool, state, attempt, fence, due_at, ended_at, error, job_id, nominal_at)
-    select g.tenant_id, g.project_id, g.id, g.queue_id, abs(g.pool), 7, g.attempt, g.fence, g.due_at, clock_timestamp(),
+    select g.tenant_id, g.project_id, g.id, g.queue_id, abs(g.pool) % 1000, 7, g.attempt, g.fence, g.due_at, clock_timestamp(),
       case when l.is_late and g.attempt = 0 then 'start-deadline' else 'end-deadline' end, g.job_id, g.nominal_at
     from gone g join late l on l.tenant_id = g.tenant_id and l.run_id = g.id
     returning tenant_id, project_id, id, job_id, nominal_at, error),

@@ -6,6 +6,7 @@ import type { Uuid } from '../kernel/ids.ts'
 import type { BodyStore } from '../object/store.ts'
 import { itemAt, openBlock } from '../secret/block.ts'
 import type { Metadata } from './details.ts'
+import { readBatch } from './read-batch.ts'
 import { decodeRequest } from './request-codec.ts'
 import { decodeResponse, type StoredResponse } from './response-codec.ts'
 import { isFinal, type Run } from './run.ts'
@@ -112,7 +113,9 @@ export const getRunRequest = async (ctx: Ctx, id: Uuid): Promise<RequestView> =>
   requireScope(ctx, 'payloads:read')
   await ctx.keyRing.load(ctx.tenantId)
   return withRead(ctx, async (tx) => {
-    const { method, url, headers, timeoutMs, body } = decodeRequest(await readRequest(tx, id))
+    const { method, url, headers, timeoutMs, body: own } = decodeRequest(await readRequest(tx, id))
+    const { source } = await readRun(tx, id)
+    const body = source === 'batch' ? await batchBody(tx, id) : own
     return { method, url, headers, timeoutMs, ...bodyText(body) }
   })
 }
@@ -127,6 +130,9 @@ export async function readLabels(tx: Tx, id: Uuid): Promise<Pick<Run, 'tags' | '
   )
   return { tags: rows[0]?.[0] ?? [], metadata: rows[0]?.[1] ?? {} }
 }
+
+const batchBody = async (tx: Tx, id: Uuid): Promise<Buffer> =>
+  Buffer.from(JSON.stringify(await readBatch(tx.client, tx.keyRing, { tenantId: tx.tenantId, id, waiting: false })))
 
 type InputRow = [Uuid | null, Uuid | null, number, string, Buffer | null]
 
@@ -175,7 +181,8 @@ interface KeptResponse {
   objectKey: string | null
 }
 
-async function readResponse(tx: Tx, id: Uuid, attempt: number | undefined): Promise<KeptResponse | null> {
+/** What the target answered; null when it answered nothing. Call `keyRing.load` before the transaction. */
+export async function readResponse(tx: Tx, id: Uuid, attempt: number | undefined): Promise<KeptResponse | null> {
   const run = await readRun(tx, id)
   const ended = isFinal(run.status) && (attempt === undefined || attempt === run.attempt)
   const rows = await runNamed<[Uuid | null, number, string | null, number | null, Date]>(

@@ -16,6 +16,8 @@ export interface RunFilter {
   tags?: readonly string[] | undefined
   /** Those that tell the end of this run. */
   callbackOf?: Uuid | undefined
+  /** Those that this run performs together. */
+  batchRunId?: Uuid | undefined
   /** Inclusive. */
   createdFrom?: Date | undefined
   /** Exclusive. */
@@ -68,7 +70,8 @@ export const listRuns = (ctx: Ctx, filter: RunFilter, page: PageRequest): Promis
 
 function driverOf(filter: RunFilter): Driver {
   if (filter.operationId !== undefined) return ofOperation(filter)
-  if (filter.callbackOf !== undefined) return ofCallbacks(filter)
+  if (filter.callbackOf !== undefined) return ofRelated('callback_of', filter.callbackOf, filter)
+  if (filter.batchRunId !== undefined) return ofRelated('batch_id', filter.batchRunId, filter)
   return filter.tags !== undefined && filter.tags.length > 0 ? ofTags(filter) : chooseDriver(filter)
 }
 
@@ -166,14 +169,14 @@ function ofOperation({ operationId, status = [] }: RunFilter): Driver {
   }
 }
 
-/** A run has few callbacks. */
-function ofCallbacks({ callbackOf, status = [] }: RunFilter): Driver {
+/** A run has few others that belong to it. */
+function ofRelated(column: 'callback_of' | 'batch_id', id: Uuid, { status = [] }: RunFilter): Driver {
   return {
-    name: ['callbacks', ...status.toSorted()].join('_'),
+    name: [column, ...status.toSorted()].join('_'),
     driver: `select o.id from (select run_id as id, project_id, tenant_id from run_details
-         where tenant_id = $1 and project_id = $2 and callback_of = $11::uuid and run_id < $3::uuid and run_id >= $4::uuid) o
+         where tenant_id = $1 and project_id = $2 and ${column} = $11::uuid and run_id < $3::uuid and run_id >= $4::uuid) o
        where ${inputOf('o')} and ${inStates(status)} ${newest}`,
-    extra: [callbackOf, codesOf(status)],
+    extra: [id, codesOf(status)],
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Deadlines } from './deadline.ts'
 import type { Expectation } from './expectation.ts'
 import type { RetryPolicy } from './retry-policy.ts'
-import { type Target, targetTimeoutMs } from './target.ts'
+import { type Callbacks, type Target, targetTimeoutMs } from './target.ts'
 
 /** What an executor needs to perform a run. Sealed as one envelope in `inputs` and `job_versions`. */
 export interface RunRequest extends Deadlines {
@@ -12,6 +12,8 @@ export interface RunRequest extends Deadlines {
   retry: RetryPolicy
   /** What the response has to be; absent: a status of 2xx. */
   expect?: Expectation
+  /** Who is told of its end. */
+  callbacks?: Callbacks
 }
 
 /** A target as an executor performs it, without its body. */
@@ -23,6 +25,7 @@ export const toRequest = (target: Target, retry: RetryPolicy, deadlines: Deadlin
   retry,
   ...deadlines,
   ...(target.expect === undefined ? {} : { expect: target.expect }),
+  ...(target.callbacks === undefined ? {} : { callbacks: target.callbacks }),
 })
 
 // The body stays bytes behind a small head, so the hot path never parses it.
@@ -37,15 +40,17 @@ interface Head {
   s?: number
   e?: number
   x?: Expectation
+  c?: Callbacks
 }
 
 /** Two bytes of head length (big endian), the head as JSON, the body as it is. The head is at most 65,535 bytes. */
 export function encodeRequest(request: RunRequest, body: Buffer | null): Buffer {
-  const { startWithinMs, endWithinMs, expect } = request
+  const { startWithinMs, endWithinMs, expect, callbacks } = request
   const head: Head = { m: request.method, u: request.url, h: request.headers, t: request.timeoutMs, r: request.retry }
   if (startWithinMs !== undefined) head.s = startWithinMs
   if (endWithinMs !== undefined) head.e = endWithinMs
   if (expect !== undefined) head.x = expect
+  if (callbacks !== undefined) head.c = callbacks
   const headBuffer = Buffer.from(JSON.stringify(head))
   const length = Buffer.allocUnsafe(lengthBytes)
   length.writeUInt16BE(headBuffer.length)
@@ -67,6 +72,7 @@ export function decodeRequest(encoded: Buffer): RunRequest & { body: Buffer | nu
   if (head.s !== undefined) request.startWithinMs = head.s
   if (head.e !== undefined) request.endWithinMs = head.e
   if (head.x !== undefined) request.expect = head.x
+  if (head.c !== undefined) request.callbacks = head.c
   return request
 }
 

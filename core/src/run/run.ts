@@ -46,7 +46,7 @@ export function statusOf(code: number): RunStatus {
   return status
 }
 
-export const runSources = ['api', 'schedule', 'manual', 'replay', 'backfill'] as const
+export const runSources = ['api', 'schedule', 'manual', 'replay', 'backfill', 'callback', 'batch'] as const
 export type RunSource = (typeof runSources)[number]
 
 /** 1 is served first, 5 last. */
@@ -88,4 +88,6 @@ export interface Run {
   metadata: Metadata
   /** The run whose end this one tells. */
   callbackOf: Uuid | null
+  /** The run that performs it together with others. */
+  batchRunId: Uuid | null
 }

@@ -24,7 +24,7 @@ interface Weeks {
 const facts = (weeks: Weeks): string => `
   select i.id, i.project_id, i.job_id, i.job_version, i.queue_id, q.name, i.source, i.priority, i.created_at, i.nominal_at, i.replay_of,
     coalesce(r.state, h.state), r.attempt, r.fence, r.due_at, r.started_at, r.ended_at, r.duration_ms, r.http_status, r.error,
-    ${openColumns('h')}, h.since, ${openColumns('w')}, ${openColumns('d')}, i.due_at, x.tags, x.metadata, x.callback_of,
+    ${openColumns('h')}, h.since, ${openColumns('w')}, ${openColumns('d')}, i.due_at, x.tags, x.metadata, x.callback_of, x.batch_id,
     case when i.job_version is not null then (select v.definition->'tags' from job_versions v
       where v.tenant_id = i.tenant_id and v.job_id = i.job_id and v.version = i.job_version) end
   from page
@@ -40,7 +40,7 @@ const facts = (weeks: Weeks): string => `
   left join lateral (select * from ready w where w.tenant_id = i.tenant_id and w.id = i.id offset 0) w on r.id is null
   left join lateral (select * from due d where d.tenant_id = i.tenant_id and d.id = i.id offset 0) d on r.id is null
   left join lateral (
-    select x.tags, x.metadata, x.callback_of from run_details x where x.tenant_id = i.tenant_id and x.run_id = i.id offset 0) x on true
+    select x.tags, x.metadata, x.callback_of, x.batch_id from run_details x where x.tenant_id = i.tenant_id and x.run_id = i.id offset 0) x on true
   order by i.id desc`
 
 type Place = [attempt: number | null, attemptsMax: number | null, fence: number | null, dueAt: Date | null]
@@ -73,6 +73,7 @@ type FactRow = [
   tags: string[] | null,
   metadata: Metadata | null,
   callbackOf: Uuid | null,
+  batchRunId: Uuid | null,
   jobTags: string[] | null,
 ]
 
@@ -180,9 +181,10 @@ function toRun(row: FactRow): Run | null {
     nominalAt,
     replayOf,
     source: runSources[source] ?? 'api',
-    tags: allTags(row[34] ?? [], row[37] ?? []),
+    tags: allTags(row[34] ?? [], row[38] ?? []),
     metadata: row[35] ?? {},
     callbackOf: row[36],
+    batchRunId: row[37],
   }
   const [state, attempt, fence, dueAt, startedAt, endedAt, durationMs, httpStatus, error] = row.slice(11, 20) as [
     number | null,

@@ -101,23 +101,57 @@ const addIssues = (context: z.RefinementCtx, path: PropertyKey[], messages: stri
   for (const message of messages) context.addIssue({ code: 'custom', path, message })
 }
 
+const urlValue = z
+  .string()
+  .max(2_048)
+  .superRefine((url, context) => addIssues(context, [], urlProblems(url, { allowPrivate: true })))
+  .meta({ format: 'uri', examples: ['https://example.com/hooks/nightly'] })
+
+const headersValue = z.record(z.string(), z.string()).superRefine((headers, context) => {
+  for (const { pointer, detail } of headerProblems(headers)) {
+    addIssues(context, pointer ? [pointer.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')] : [], [detail])
+  }
+})
+
+const callbackHeaderBytesMax = 2_048
+
+const callbackValue = z
+  .strictObject({
+    url: urlValue,
+    headers: headersValue
+      .refine(
+        (headers) =>
+          Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0) <=
+          callbackHeaderBytesMax,
+        `must not be more than ${callbackHeaderBytesMax} bytes`,
+      )
+      .default({}),
+  })
+  .meta({ id: 'Callback', description: 'Called by POST, with the facts of the run as JSON.' })
+
+const callbacksValue = z
+  .strictObject({
+    success: callbackValue.optional().meta({ description: 'Told that the run has succeeded.' }),
+    failure: callbackValue.optional().meta({ description: 'Told that the run has failed or expired.' }),
+  })
+  .meta({ id: 'Callbacks' })
+
+/** Who is told of a run's end. */
+export type Callbacks = z.output<typeof callbacksValue>
+export type Callback = z.output<typeof callbackValue>
+const callbackEnds = ['success', 'failure'] as const
+export type CallbackEnd = (typeof callbackEnds)[number]
+
+/** The ends that somebody is to be told of. */
+export const toldEnds = (callbacks: Callbacks | undefined): CallbackEnd[] =>
+  callbackEnds.filter((end) => callbacks?.[end] !== undefined)
+
 /** The wire value of an HTTP target. Whether private addresses are allowed is the door's question: `urlProblems`. */
 export const httpTargetValue = z.strictObject({
   type: z.literal('http'),
-  url: z
-    .string()
-    .max(2_048)
-    .superRefine((url, context) => addIssues(context, [], urlProblems(url, { allowPrivate: true })))
-    .meta({ format: 'uri', examples: ['https://example.com/hooks/nightly'] }),
+  url: urlValue,
   method: z.enum(httpMethods).default('POST'),
-  headers: z
-    .record(z.string(), z.string())
-    .superRefine((headers, context) => {
-      for (const { pointer, detail } of headerProblems(headers)) {
-        addIssues(context, pointer ? [pointer.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')] : [], [detail])
-      }
-    })
-    .default({}),
+  headers: headersValue.default({}),
   body: z
     .unknown()
     .optional()
@@ -126,6 +160,7 @@ export const httpTargetValue = z.strictObject({
   expect: expectationValue
     .optional()
     .meta({ description: 'What the response has to be. Left out, any status of 2xx is a success.' }),
+  callbacks: callbacksValue.optional().meta({ description: 'Who is told of how the run ended, by a run of its own.' }),
 })
 
 /** What a run calls. HTTP is the first kind. */

@@ -39,11 +39,14 @@ export async function prepareJobRun(ctx: Ctx, jobId: Uuid, options: StartOptions
     ...deadlinesOf(request),
     queue,
     priority,
+    asks: request,
     attemptsMax: request.retry.limit + 1,
     source: 'manual',
     job: { id: jobId, version, tags },
   })
-  if (options.body !== undefined) row.request = encodeRequest(request, bodyBytes(options.body))
+  // What is performed with others has a request of its own, whatever it is.
+  if (options.body !== undefined || options.batch !== undefined)
+    row.request = encodeRequest(request, options.body === undefined ? request.body : bodyBytes(options.body))
   return row
 }
 
@@ -83,6 +86,7 @@ export async function prepareReplay(ctx: Ctx, id: Uuid, options: StartOptions): 
     ...deadlinesOf(request),
     queue: run.queueName,
     priority: run.priority,
+    asks: request,
     attemptsMax: request.retry.limit + 1,
     source: 'replay',
     tags: options.tags ?? run.tags,

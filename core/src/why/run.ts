@@ -72,6 +72,7 @@ async function openReasons(tx: Tx, run: Run, place: Place): Promise<Reason[]> {
     const onItsWay: Reason = { code: 'on-its-way', detail, evidence: {}, expectedAt: null }
     return executors.alive === 0 ? [noExecutor(executors), onItsWay] : [onItsWay]
   }
+  if (run.batchRunId !== null) return [waitsForBatch(run, run.batchRunId)]
   if (place.waitsForEarlier) return [await earlierRun(tx, run)]
   if (place.isHeld) return heldReasons(tx, run)
   const reasons = place.pool === virtualPool ? [await testClock(tx, run)] : []
@@ -84,6 +85,13 @@ const notDue = ({ dueAt }: Run): Reason => ({
   code: 'not-due',
   detail: 'It is not due yet.',
   evidence: { at: dueAt },
+  expectedAt: dueAt,
+})
+
+const waitsForBatch = ({ dueAt }: Run, batchRunId: Uuid): Reason => ({
+  code: 'waits-for-batch',
+  detail: 'It waits for others of its key, and for the run that performs them together.',
+  evidence: { runIds: [batchRunId], until: dueAt },
   expectedAt: dueAt,
 })
 

@@ -5,6 +5,7 @@ export const whyCodes = [
   'not-due',
   'waits-for-retry',
   'waits-for-earlier-run',
+  'waits-for-batch',
   'waits-for-test-clock',
   'queue-paused',
   'queue-full',

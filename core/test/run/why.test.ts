@@ -14,7 +14,9 @@ import type { Uuid } from '../../src/kernel/ids.ts'
 import { acceptMinding } from '../../src/run/accept.ts'
 import { announceExecutor } from '../../src/run/admit.ts'
 import { cancelRun } from '../../src/run/cancel.ts'
+import { batchValue } from '../../src/run/create-key.ts'
 import { expireRuns } from '../../src/run/expire.ts'
+import { getRun } from '../../src/run/get.ts'
 import { prepareJobRun } from '../../src/run/trigger.ts'
 import { createTenant, testCtx } from '../../src/testing/factories.ts'
 import { sampleJob, unknownId } from '../../src/testing/job-samples.ts'
@@ -57,6 +59,16 @@ describe('a run', () => {
       expectedAt: later,
     })
     expect(why.expiresAt).toEqual(new Date(later.getTime() + 60_000))
+  })
+
+  it('that is performed together with others names the run that does it', async () => {
+    const id = await one({ batch: batchValue.parse({ key: 'k', maxWait: 'PT1H' }) })
+    const { batchRunId, dueAt } = await getRun(stage.ctx, id)
+    const why = await whyRun(id)
+    expect(why).toMatchObject({
+      reasons: [{ code: 'waits-for-batch', evidence: { runIds: [batchRunId] } }],
+      expectedAt: dueAt,
+    })
   })
 
   it('that waits for its next try says of what the last one failed', async () => {

@@ -80,6 +80,22 @@ export type BackfillJob = {
     rate?: number | null;
 };
 
+export type Batch = {
+    key: string;
+    /**
+     * Where the key means something: in the project, for one job, or in one queue.
+     */
+    scope?: 'project' | 'job' | 'queue';
+    /**
+     * So many at once at most.
+     */
+    maxSize?: number;
+    /**
+     * How long the first one waits for others.
+     */
+    maxWait?: string;
+};
+
 /**
  * A stretch of time in which no schedule starts anything.
  */
@@ -536,6 +552,48 @@ export type CalendarVersion = {
      */
     createdBy: string;
     createdAt: string;
+};
+
+/**
+ * Called by POST, with the facts of the run as JSON.
+ */
+export type Callback = {
+    url: string;
+    headers: {
+        [key: string]: string;
+    };
+};
+
+/**
+ * Called by POST, with the facts of the run as JSON.
+ */
+export type CallbackInput = {
+    url: string;
+    headers?: {
+        [key: string]: string;
+    };
+};
+
+export type Callbacks = {
+    /**
+     * Told that the run has succeeded.
+     */
+    success?: Callback;
+    /**
+     * Told that the run has failed or expired.
+     */
+    failure?: Callback;
+};
+
+export type CallbacksInput = {
+    /**
+     * Told that the run has succeeded.
+     */
+    success?: CallbackInput;
+    /**
+     * Told that the run has failed or expired.
+     */
+    failure?: CallbackInput;
 };
 
 export type CancelRuns = {
@@ -2085,6 +2143,7 @@ export type NewRun = {
     };
     deduplication?: Deduplication;
     debounce?: Debounce;
+    batch?: Batch;
     /**
      * A run that has not begun so long after it was due expires. null: it waits for as long as it takes.
      */
@@ -2757,6 +2816,10 @@ export type Run = {
      * The run whose end this one tells.
      */
     callbackOf: string | null;
+    /**
+     * The run that performs it together with others.
+     */
+    batchRunId: string | null;
 };
 
 export type RunJob = {
@@ -2777,6 +2840,7 @@ export type RunJob = {
     };
     deduplication?: Deduplication;
     debounce?: Debounce;
+    batch?: Batch;
     /**
      * What happens while the job still has an open run, whatever the job's own rule says.
      */
@@ -2815,7 +2879,7 @@ export type RunResponse = {
 /**
  * What started it.
  */
-export type RunSource = 'api' | 'schedule' | 'manual' | 'replay' | 'backfill';
+export type RunSource = 'api' | 'schedule' | 'manual' | 'replay' | 'backfill' | 'callback' | 'batch';
 
 export type RunStats = {
     from: string;
@@ -3113,6 +3177,10 @@ export type Target = {
      * What the response has to be. Left out, any status of 2xx is a success.
      */
     expect?: Expectation;
+    /**
+     * Who is told of how the run ended, by a run of its own.
+     */
+    callbacks?: Callbacks;
 };
 
 /**
@@ -3134,6 +3202,10 @@ export type TargetInput = {
      * What the response has to be. Left out, any status of 2xx is a success.
      */
     expect?: Expectation;
+    /**
+     * Who is told of how the run ended, by a run of its own.
+     */
+    callbacks?: CallbacksInput;
 };
 
 export type TestClock = {
@@ -3198,7 +3270,7 @@ export type Why = {
     expiresAt: string | null;
 };
 
-export type WhyCode = 'not-due' | 'waits-for-retry' | 'waits-for-earlier-run' | 'waits-for-test-clock' | 'queue-paused' | 'queue-full' | 'tenant-paused' | 'tenant-full' | 'breaker-open' | 'no-executor' | 'pool-full' | 'next-in-line' | 'on-its-way' | 'running' | 'deadline-passed' | 'skipped' | 'cancelled' | 'failed' | 'succeeded' | 'job-archived' | 'job-paused' | 'in-shadow' | 'no-schedule' | 'schedule-over' | 'blackout' | 'calendar' | 'scheduler-behind' | 'last-skipped' | 'last-missed';
+export type WhyCode = 'not-due' | 'waits-for-retry' | 'waits-for-earlier-run' | 'waits-for-batch' | 'waits-for-test-clock' | 'queue-paused' | 'queue-full' | 'tenant-paused' | 'tenant-full' | 'breaker-open' | 'no-executor' | 'pool-full' | 'next-in-line' | 'on-its-way' | 'running' | 'deadline-passed' | 'skipped' | 'cancelled' | 'failed' | 'succeeded' | 'job-archived' | 'job-paused' | 'in-shadow' | 'no-schedule' | 'schedule-over' | 'blackout' | 'calendar' | 'scheduler-behind' | 'last-skipped' | 'last-missed';
 
 /**
  * What a reason is seen by; only what there is.
@@ -4671,6 +4743,10 @@ export type ListRunsData = {
          * Runs that tell the end of this one.
          */
         callbackOf?: string;
+        /**
+         * Runs that this one performs together.
+         */
+        batchRunId?: string;
         /**
          * Runs that an operation made, or is about.
          */

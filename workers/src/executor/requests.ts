@@ -1,6 +1,7 @@
 import { type Pool, runNamed } from '@meridian/core/db/client'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import { type Claimed, type RequestBlock, readBlock } from '@meridian/core/run/claim'
+import { readBatch } from '@meridian/core/run/read-batch'
 import { decodeRequest, type RunRequest } from '@meridian/core/run/request-codec'
 import { itemAt, openBlock, openBlockNow } from '@meridian/core/secret/block'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
@@ -45,6 +46,7 @@ export class Requests {
   /** The request when everything it takes is in memory, else null. */
   openNow(run: Claimed): OpenedRequest | null {
     if (run.request === null) return this.#versions.get(versionKey(run)) ?? null
+    if (run.source === 'batch') return null
     const { block, offset } = run.request
     const opened = this.#blocks.get(block.id) ?? this.#openNow(run.tenantId, block)
     return opened && decodeRequest(itemAt(opened, offset))
@@ -62,14 +64,22 @@ export class Requests {
     if (run.request !== null) {
       const { block, offset } = run.request
       const sealed = await readBlock(this.#engine, run, block)
-      return decodeRequest(
+      const request = decodeRequest(
         itemAt(await openBlock(this.#keyRing, { tenantId: run.tenantId, id: block.id, sealed }), offset),
       )
+      return run.source === 'batch' ? this.#together(run, request) : request
     }
     const target = await this.#readTarget(run)
     const request = decodeRequest(await this.#keyRing.open(run.tenantId, target.jobId, target.sealed))
     this.#versions.set(versionKey(run), request)
     return request
+  }
+
+  /** What the first of them asks for, with the bodies of all that are still open. */
+  async #together({ tenantId, id }: Claimed, first: OpenedRequest): Promise<OpenedRequest> {
+    const items = await readBatch(this.#engine, this.#keyRing, { tenantId, id, waiting: true })
+    if (items.length === 0) throw new Error('all runs of the batch have ended')
+    return { ...first, body: Buffer.from(JSON.stringify(items)) }
   }
 
   async #readTarget(run: Claimed): Promise<{ jobId: Uuid; sealed: Buffer }> {

@@ -4,6 +4,9 @@ import type { StoredEvent } from '@meridian/core/event/event'
 import { readEvents } from '@meridian/core/event/read'
 import { advanceRelay, readRelayPosition } from '@meridian/core/event/relay'
 import { pauseFailing } from '@meridian/core/job/keep'
+import type { Log } from '@meridian/core/kernel/log'
+import { startCallbacks } from '@meridian/core/run/callbacks'
+import { settleBatches } from '@meridian/core/run/settle-batches'
 import { eventStream } from '@meridian/core/run/wake'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import type { Redis } from 'ioredis'
@@ -26,18 +29,20 @@ function failedJobs(events: readonly StoredEvent[]): { tenantId: string; jobId: 
 
 /**
  * Tells events on to the Redis stream of live views, in order, a batch an entry (field `e`, a JSON array), and counts
- * them; runs that have failed are kept as dead letters, and their jobs are looked after. At least once: readers know an event by its position.
+ * them; batches end run by run, callbacks are started; runs that have failed are kept as dead letters, and their jobs are looked after. At least once: readers know an event by its position.
  */
 export class Relay {
   readonly #engine: Pool
   readonly #redis: Redis
   readonly #keyRing: KeyRing
+  readonly #log: Log
   #position: string | null = null
 
-  constructor(engine: Pool, redis: Redis, keyRing: KeyRing) {
+  constructor(engine: Pool, redis: Redis, keyRing: KeyRing, log: Log) {
     this.#engine = engine
     this.#redis = redis
     this.#keyRing = keyRing
+    this.#log = log
   }
 
   async runOnce(): Promise<Pass> {
@@ -50,7 +55,11 @@ export class Relay {
       return 'idle'
     }
     await this.#tell(events)
+    await settleBatches(this.#engine, this.#keyRing, events)
     await keepDead(this.#engine, events)
+    await startCallbacks(this.#engine, this.#keyRing, events, (error, runId) =>
+      this.#log.warn({ err: error, runId }, 'a callback could not be made'),
+    )
     await pauseFailing(this.#engine, this.#keyRing, failedJobs(events))
     const isOurs = await advanceRelay(this.#engine, name, from, events)
     // Another relay was faster: read again where it stands.

@@ -3,7 +3,7 @@ import { readRange } from '#lib/draw/histogram.ts'
 import { type RunStatus, runStatuses } from '#lib/draw/outcome.ts'
 import { listParam } from '#lib/url.ts'
 
-const sources: readonly RunSource[] = ['api', 'schedule', 'manual', 'replay', 'backfill']
+const sources: readonly RunSource[] = ['api', 'schedule', 'manual', 'replay', 'backfill', 'callback', 'batch']
 
 /** The query of the API's list of runs that a page's URL asks for. Unknown values are ignored. */
 export function runFilter(params: URLSearchParams, now: number) {
@@ -15,6 +15,9 @@ export function runFilter(params: URLSearchParams, now: number) {
     ),
     jobId: params.get('job') ?? undefined,
     queue: params.get('queue') ?? undefined,
+    tag: listParam(params.get('tag')),
+    callbackOf: params.get('callbackOf') ?? undefined,
+    batchRunId: params.get('batch') ?? undefined,
     source: sources.find((known) => known === source),
     createdFrom: new Date(range.from).toISOString(),
     // A range up to now stays open, so that what is created next is in it.
