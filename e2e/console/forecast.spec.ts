@@ -43,7 +43,7 @@ test('what comes is drawn by queue and host, and jobs that start together are sp
   await meeting.getByRole('button', { name: 'Spread' }).click()
   const dialog = page.getByRole('dialog')
   await expect(dialog.getByText('6 jobs', { exact: true })).toBeVisible()
-  await dialog.getByRole('button', { name: 'Over' }).click()
+  await dialog.getByRole('combobox', { name: 'Over' }).click()
   await page.getByRole('option', { name: /^30 min/ }).click()
   await dialog.getByRole('button', { name: 'Spread 6 jobs' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Edit 6 jobs' })).toBeVisible()
