@@ -14,6 +14,7 @@ const job: JobDefinition = {
     body: { dry: false, list: [1, 2] },
     timeout: 'PT45S',
     expect: { status: ['2xx'], json: [{ path: '$.state', equals: 'done' }], notMatches: ['error'] },
+    callbacks: { failure: { url: 'https://example.com/told', headers: {} } },
   },
   schedule: { type: 'cron', cron: '25 6 * * *', timezone: 'Europe/London' },
   queue: 'reports',

@@ -89,6 +89,10 @@ export function targetOf(form: JobForm): Target {
   }
 }
 
+/** Who is told of the runs' ends is not in the form: it stays. */
+const toldBy = (target: Target | undefined): Pick<Target, 'callbacks'> =>
+  target?.callbacks === undefined ? {} : { callbacks: target.callbacks }
+
 /** What to send to the API, or what is wrong with the form as far as the form itself can tell. */
 export function definitionOf(
   form: JobForm,
@@ -105,7 +109,7 @@ export function definitionOf(
       description: form.description.trim() || null,
       externalId: form.externalId.trim() || null,
       tags: form.tags.split(/[\s,]+/).filter(Boolean),
-      target: targetOf(form),
+      target: { ...targetOf(form), ...toldBy(before?.target) },
       schedule: schedule ?? null,
       queue: form.queue.trim(),
       overlap: form.overlap,
