@@ -27,6 +27,7 @@ const tags: Record<string, string> = {
   Operations: 'Work on many things, as a thing of its own: counted first, then followed, paused, aborted, undone.',
   Queues: 'Where runs wait, with their limits.',
   Breakers: 'Hosts that fail, and the runs that are held back until they are well.',
+  Limits: 'What runs mind beyond their queue: at once, in a time, apart for each key.',
   Projects: 'Named spaces of an organisation.',
   'API keys': 'What programs identify themselves with.',
   Sessions: 'What people identify themselves with.',

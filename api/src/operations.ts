@@ -11,6 +11,7 @@ import { importOperations } from './routes/imports.ts'
 import { jobHistoryOperations } from './routes/job-history.ts'
 import { jobOperations } from './routes/jobs.ts'
 import { keyOperations } from './routes/keys.ts'
+import { limitOperations } from './routes/limits.ts'
 import { bulkOperations } from './routes/operations.ts'
 import { pingOperations } from './routes/pings.ts'
 import { projectOperations } from './routes/projects.ts'
@@ -44,6 +45,7 @@ export const operations: readonly Operation[] = [
   ...testClockOperations,
   ...queueOperations,
   ...breakerOperations,
+  ...limitOperations,
   ...projectOperations,
   ...keyOperations,
   ...sessionOperations,

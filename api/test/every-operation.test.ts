@@ -55,6 +55,7 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     filter: { name: 'none' },
   })
   const breaker = await client.post<{ id: string }>('/v1/breakers', { host: 'theirs.example.com' })
+  const limit = await client.post<{ id: string }>('/v1/limits', { name: 'theirs', concurrency: 5 })
   const imported = await client.post<{ id: string }>('/v1/imports', {
     source: '@daily curl https://example.com/theirs',
   })
@@ -69,6 +70,7 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     queueName: 'theirs',
     calendarName: 'theirs',
     blackoutId: blackout.body.id,
+    limitId: limit.body.id,
     operationId: operation.body.id,
     // This project is none for tests, so there is no clock in it.
     testClockId: toWireId('clk', uuidv7(Date.now())),
@@ -131,7 +133,7 @@ describe.each(guarded)('$operation.operationId', (each) => {
     if (path.includes('{') && !isOwnCreate) expect(answer.status).toBe(404)
     // A problem repeats the path that was asked for, and nothing else.
     const told = answer.text.replace(/"instance":"[^"]*"/, '')
-    for (const name of ['jobId', 'runId', 'keyId', 'projectId', 'importId', 'blackoutId'])
+    for (const name of ['jobId', 'runId', 'keyId', 'projectId', 'importId', 'blackoutId', 'limitId'])
       expect(told).not.toContain(owned[name])
   })
 })

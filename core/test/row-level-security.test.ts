@@ -121,6 +121,7 @@ describe('the wall between tenants, as the catalogue tells it', () => {
     )
     expect(rows.map(({ name }) => name)).toEqual([
       'accept_detailed',
+      'accept_limited',
       'accept_minding',
       'accept_runs',
       'accept_within',

@@ -43,6 +43,7 @@ export class Meridian {
   readonly testClocks: ReturnType<typeof resources.testClocks>
   readonly queues: ReturnType<typeof resources.queues>
   readonly breakers: ReturnType<typeof breakers>
+  readonly limits: ReturnType<typeof resources.limits>
   readonly projects: ReturnType<typeof resources.projects>
   readonly keys: ReturnType<typeof resources.keys>
   readonly sessions: ReturnType<typeof resources.sessions>
@@ -84,6 +85,7 @@ export class Meridian {
     this.testClocks = resources.testClocks(to)
     this.queues = resources.queues(to)
     this.breakers = breakers(to)
+    this.limits = resources.limits(to)
     this.projects = resources.projects(to)
     this.keys = resources.keys(to)
     this.sessions = resources.sessions(to)

@@ -251,6 +251,26 @@ export const queues = (to: Connection) => ({
     value(api.resumeQueue({ ...call(to, options), path: { queueName } })),
 })
 
+/** What runs mind beyond their queue. */
+export const limits = (to: Connection) => ({
+  create: (body: wire.NewLimit, options?: CreateOptions) => value(api.createLimit({ ...create(to, options), body })),
+  list: (query?: Query<wire.ListLimitsData>, options?: CallOptions) =>
+    listing(query, (query) => api.listLimits({ ...call(to, options), query })),
+  get: (limitId: string, options?: CallOptions) => value(api.getLimit({ ...call(to, options), path: { limitId } })),
+  update: (limitId: string, body: wire.LimitChanges, options?: EditOptions) =>
+    value(api.updateLimit({ ...edit(to, options), path: { limitId }, body })),
+  delete: async (limitId: string, options?: EditOptions): Promise<void> => {
+    await value(api.deleteLimit({ ...edit(to, options), path: { limitId } }))
+  },
+  pause: (limitId: string, body: wire.PauseLimit = {}, options?: CallOptions) =>
+    value(api.pauseLimit({ ...call(to, options), path: { limitId }, body })),
+  resume: (limitId: string, options?: CallOptions) =>
+    value(api.resumeLimit({ ...call(to, options), path: { limitId } })),
+  /** For operators: its tenant can't change it any more. */
+  pin: (limitId: string, options?: CallOptions) => value(api.pinLimit({ ...call(to, options), path: { limitId } })),
+  unpin: (limitId: string, options?: CallOptions) => value(api.unpinLimit({ ...call(to, options), path: { limitId } })),
+})
+
 export const projects = (to: Connection) => ({
   create: (body: wire.NewProject, options?: CreateOptions) =>
     value(api.createProject({ ...create(to, options), body })),

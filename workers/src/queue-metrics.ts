@@ -39,7 +39,7 @@ async function readDepths(engine: Pool, poolId: number): Promise<[string, number
     engine,
     'pool_depths',
     `select (select count(*)::int from (select 1 from due where pool = $1 limit ${countMax}) x),
-      (select count(*)::int from (select 1 from ready where pool = $1 limit ${countMax}) x),
+      (select count(*)::int from (select 1 from ready where pool in ($1, -$1::smallint, $1::smallint + 1000) limit ${countMax}) x),
       (select count(*)::int from held where pool = $1 and state = 2), (select count(*)::int from held where pool = $1 and state = 3)`,
     [poolId],
   )

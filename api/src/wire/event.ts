@@ -28,6 +28,7 @@ const prefixOf = (type: EventType): IdPrefix => {
   if (noun === 'queue') return 'que'
   if (type === 'breaker.configured') return 'prj'
   if (noun === 'breaker') return 'brk'
+  if (noun === 'limit') return 'lim'
   if (noun === 'project') return 'prj'
   if (noun === 'key') return 'key'
   if (noun === 'import') return 'imp'

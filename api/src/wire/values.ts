@@ -11,6 +11,7 @@ const nouns: Partial<Record<IdPrefix, string>> = {
   usr: 'user',
   evt: 'event',
   blk: 'blackout',
+  lim: 'limit',
   op: 'operation',
   clk: 'test clock',
   imp: 'import',

@@ -1,6 +1,7 @@
-import type { Role, Scope } from '@meridian/sdk'
+import type { Scope as AnyScope, Role } from '@meridian/sdk'
 import { createContext } from 'svelte'
 
+/** What people may do. What operators of the installation may do besides is no matter of a tenant's console. */
 export const scopes = [
   'jobs:read',
   'jobs:write',
@@ -17,9 +18,10 @@ export const scopes = [
   'keys:write',
   'operations:read',
   'operations:write',
-] as const satisfies Scope[]
+] as const satisfies AnyScope[]
+export type Scope = (typeof scopes)[number]
 
-export type { Role, Scope }
+export type { Role }
 
 const reading = scopes.filter((scope) => scope.endsWith(':read') && scope !== 'payloads:read')
 

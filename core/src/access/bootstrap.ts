@@ -3,7 +3,7 @@ import { virtualPool } from '../clock/virtual.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { nilUuid, type Uuid, uuidv7 } from '../kernel/ids.ts'
 import { audit } from './audit.ts'
-import { type Role, scopes } from './scope.ts'
+import { type Role, scopes, tenantScopes } from './scope.ts'
 import { hashToken, isToken, tokenHint } from './token.ts'
 
 export interface TenantPlan {
@@ -13,7 +13,8 @@ export interface TenantPlan {
   projects: { slug: string; name: string; label: 'production' | 'staging' | 'development'; hasTestClock?: boolean }[]
   /** `issuer` and `subject` are what the identity provider calls them. */
   people: { email: string; name: string; role: Role; issuer: string; subject: string }[]
-  apiKey: { name: string; secret: string }
+  /** `isOperator`: it may also do what no tenant may. */
+  apiKey: { name: string; secret: string; isOperator?: boolean }
   /** The most runs of the tenant that may be queued or running at once. */
   concurrency?: number | undefined
   /** How many of its runs may wait before its schedules start no more; left out, what it is, at first any number. */
@@ -157,7 +158,7 @@ const makeApiKey = (
   write: Writer,
   tenantId: Uuid,
   projectId: Uuid,
-  { name, secret }: TenantPlan['apiKey'],
+  { name, secret, isOperator = false }: TenantPlan['apiKey'],
 ): Promise<Uuid> =>
   write.ensure(
     'api key',
@@ -168,6 +169,14 @@ const makeApiKey = (
     (id) => [
       `insert into api_keys (tenant_id, id, project_id, name, hash, hint, scopes, created_by)
        values ($1, $2, $3, $4, $5, $6, $7, 'system')`,
-      [tenantId, id, projectId, name, hashToken(secret), tokenHint(secret), [...scopes]],
+      [
+        tenantId,
+        id,
+        projectId,
+        name,
+        hashToken(secret),
+        tokenHint(secret),
+        isOperator ? [...scopes] : [...tenantScopes],
+      ],
     ],
   )

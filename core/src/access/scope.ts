@@ -9,6 +9,7 @@ export const scopes = [
   'payloads:read',
   'queues:read',
   'queues:write',
+  'limits:pin',
   'calendars:read',
   'calendars:write',
   'projects:read',
@@ -19,6 +20,12 @@ export const scopes = [
   'operations:write',
 ] as const
 export type Scope = (typeof scopes)[number]
+
+/** What only operators may do: no role stands for it, and a tenant can't give it to a key. */
+export const operatorScopes: ReadonlySet<Scope> = new Set(['limits:pin'])
+
+/** All that a tenant may do in its own projects. */
+export const tenantScopes: readonly Scope[] = scopes.filter((scope) => !operatorScopes.has(scope))
 
 export const roles = ['owner', 'admin', 'operator', 'viewer', 'auditor'] as const
 export type Role = (typeof roles)[number]
@@ -35,8 +42,8 @@ const readOnly: Scope[] = [
 
 /** Seeing payloads is a permission of its own: a viewer sees that a run happened, not what it carried. */
 export const roleScopes: Record<Role, ReadonlySet<Scope>> = {
-  owner: new Set(scopes),
-  admin: new Set(scopes),
+  owner: new Set(tenantScopes),
+  admin: new Set(tenantScopes),
   operator: new Set([
     ...readOnly,
     'jobs:write',

@@ -151,18 +151,18 @@ const release = (client: PoolClient, clock: ClockRow, nowMs: number): Promise<[i
     'release_virtual',
     `with d as (
        delete from due where pool = ${virtualPool} and tenant_id = $1 and project_id = $2 and due_at <= to_timestamp($3::float8 / 1000)
-       returning id, queue_id, priority, attempt, attempts_max, fence, keep_week, overlap, job_id, nominal_at, due_at),
+       returning id, queue_id, priority, attempt, attempts_max, fence, keep_week, overlap, job_id, nominal_at, due_at, lane),
      r as (
        delete from ready where pool = ${virtualPool} and tenant_id = $1 and project_id = $2 and due_at <= to_timestamp($3::float8 / 1000)
-       returning id, queue_id, priority, attempt, attempts_max, fence, keep_week, 1::smallint, job_id, nominal_at, due_at),
+       returning id, queue_id, priority, attempt, attempts_max, fence, keep_week, 1::smallint, job_id, nominal_at, due_at, lane),
      x as materialized (select * from d union all select * from r),
      i as (
        update inputs i set pool = $4, due_at = x.due_at from x
        where i.keep_week = x.keep_week and i.tenant_id = $1 and i.project_id = $2 and i.id = x.id),
      n as (
-       insert into due (pool, due_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, overlap, job_id, nominal_at)
+       insert into due (pool, due_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, overlap, job_id, nominal_at, lane)
        select $4, date_trunc('milliseconds', clock_timestamp()), id, $1, $2, queue_id, priority, attempt, attempts_max, fence, keep_week,
-         overlap, job_id, nominal_at from x)
+         overlap, job_id, nominal_at, lane from x)
      select id, queue_id from x`,
     [clock.tenantId, clock.projectId, nowMs, clock.pool],
   )

@@ -58,7 +58,7 @@ describe('schema.ts is what the migrations make', () => {
         name: column.name,
         type: column.getSQLType(),
         notNull: column.notNull,
-        hasDefault: column.hasDefault || column.generatedIdentity !== undefined,
+        hasDefault: column.hasDefault || column.generatedIdentity !== undefined || column.generated !== undefined,
       }))
       const own = config.columns.filter((column) => column.primary).map((column) => column.name)
       const primaryKey = config.primaryKeys[0]?.columns.map((column) => column.name) ?? own

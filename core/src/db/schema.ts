@@ -161,8 +161,78 @@ export const limits = pgTable(
     weight: real('weight').notNull().default(1),
     paused: boolean('paused').notNull().default(false),
     waitingMax: integer('waiting_max'),
+    gated: boolean('gated').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.queueId] })],
+)
+
+export const flowLimits = pgTable(
+  'flow_limits',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    projectId: uuid('project_id'),
+    name: text('name').notNull(),
+    scope: text('scope', { enum: ['tenant', 'project', 'queue', 'job', 'host'] }).notNull(),
+    queueId: uuid('queue_id'),
+    jobId: uuid('job_id'),
+    host: text('host'),
+    keyExpression: text('key_expression'),
+    costExpression: text('cost_expression'),
+    concurrency: integer('concurrency'),
+    rateCount: integer('rate_count'),
+    rateMs: bigint('rate_ms', { mode: 'number' }),
+    rateBurst: integer('rate_burst'),
+    backlogMax: integer('backlog_max'),
+    whenFull: text('when_full', { enum: ['reject', 'drop-oldest'] }),
+    pausedAt: instant('paused_at'),
+    pausedBy: text('paused_by'),
+    pauseReason: text('pause_reason'),
+    pinnedAt: instant('pinned_at'),
+    createdAt: instant('created_at').notNull().default(sql`clock_timestamp()`),
+    updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
+    version: integer('version').notNull().default(1),
+    isWhole: boolean('is_whole')
+      .notNull()
+      .generatedAlwaysAs(
+        sql`key_expression is null and cost_expression is null and scope in ('tenant', 'project', 'queue')`,
+      ),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+export const gates = pgTable(
+  'gates',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    limitId: uuid('limit_id').notNull(),
+    key: text('key').notNull().default(''),
+    fullAt: instant('full_at').notNull().default(sql`'-infinity'`),
+    seenAt: instant('seen_at').notNull().default(sql`clock_timestamp()`),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+export const lanes = pgTable(
+  'lanes',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    seenAt: instant('seen_at').notNull().default(sql`clock_timestamp()`),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
+
+export const laneGates = pgTable(
+  'lane_gates',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    laneId: uuid('lane_id').notNull(),
+    gateId: uuid('gate_id').notNull(),
+    cost: integer('cost').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.laneId, table.gateId] })],
 )
 
 export const executors = pgTable('executors', {
@@ -409,6 +479,7 @@ export const due = pgTable(
     overlap: smallint('overlap').notNull().default(1),
     jobId: uuid('job_id'),
     nominalAt: instant('nominal_at'),
+    lane: uuid('lane'),
   },
   (table) => [primaryKey({ columns: [table.pool, table.dueAt, table.id] })],
 )
@@ -429,6 +500,7 @@ export const ready = pgTable(
     keepWeek: date('keep_week', { mode: 'string' }).notNull(),
     jobId: uuid('job_id'),
     nominalAt: instant('nominal_at'),
+    lane: uuid('lane'),
   },
   (table) => [
     primaryKey({ columns: [table.pool, table.tenantId, table.queueId, table.priority, table.dueAt, table.id] }),
@@ -456,6 +528,7 @@ export const held = pgTable(
     since: instant('since').notNull(),
     leaseUntil: instant('lease_until').notNull(),
     executorId: uuid('executor_id'),
+    lane: uuid('lane'),
   },
   (table) => [primaryKey({ columns: [table.pool, table.tenantId, table.queueId, table.id] })],
 )

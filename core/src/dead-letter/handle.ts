@@ -12,6 +12,7 @@ import type { Uuid } from '../kernel/ids.ts'
 import { acceptRuns, type IntakeResult, type IntakeRow, toIntakeRow } from '../run/accept.ts'
 import { deadlinesOf } from '../run/deadline.ts'
 import { readLabels, readRequest } from '../run/get.ts'
+import { seeBytes, takeLane } from '../run/lane.ts'
 import { bodyBytes, decodeRequest, encodeRequest } from '../run/request-codec.ts'
 import type { Run } from '../run/run.ts'
 import type { DeadLetter } from './dead-letter.ts'
@@ -82,8 +83,9 @@ async function prepareRedrive(tx: Tx, { runId, queueName }: DeadLetter, options:
   row.jobId = jobId
   row.jobVersion = jobVersion
   row.replayOf = runId
-  row.request = encodeRequest(request, options.body === undefined ? request.body : bodyBytes(options.body))
-  return row
+  const body = options.body === undefined ? request.body : bodyBytes(options.body)
+  row.request = encodeRequest(request, body)
+  return takeLane(tx, row, { ...request, body: () => seeBytes(body) })
 }
 
 /** Handles a dead letter by doing nothing more. Throws `not-found`, `invalid-transition` when it was handled already. */

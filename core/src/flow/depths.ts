@@ -36,6 +36,7 @@ export async function queueDepths(ctx: Ctx, ids: readonly Uuid[]): Promise<Map<U
        left join later l on l.queue_id = q.id
        cross join lateral (select count(*)::int as n from (
          select from ready w where w.pool = q.pool and w.tenant_id = q.tenant_id and w.queue_id = q.id
+         union all select from ready w where w.pool = q.pool + 1000 and w.tenant_id = q.tenant_id and w.queue_id = q.id
          union all select from ready w where w.pool = -q.pool and q.pool > 0 and w.tenant_id = q.tenant_id and w.queue_id = q.id
          limit ${readyMax}) one) r
        cross join lateral (select count(*) filter (where state = 2)::int as queued, count(*) filter (where state = 3)::int as running

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
 import { actorText, audit } from '../access/audit.ts'
 import { defaultQueueConcurrency } from '../access/bootstrap.ts'
@@ -139,6 +139,18 @@ export async function listQueues(ctx: Ctx, page: PageRequest): Promise<Page<Queu
       .limit(page.limit + 1),
   )
   return toPage(rows, page.limit)
+}
+
+/** What queues of the caller's tenant are called. */
+export async function queueNames(ctx: Ctx, ids: readonly Uuid[]): Promise<Map<Uuid, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await withRead(ctx, (tx) =>
+    tx.db
+      .select({ id: queues.id, name: queues.name })
+      .from(queues)
+      .where(and(eq(queues.tenantId, tx.tenantId), inArray(queues.id, [...ids]))),
+  )
+  return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
 /** One queue of the project. Throws `not-found`. */

@@ -9,6 +9,7 @@ export const idPrefixes = [
   'job',
   'run',
   'que',
+  'lim',
   'cal',
   'blk',
   'evt',

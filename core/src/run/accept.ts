@@ -11,6 +11,7 @@ import {
   toAppError,
 } from '../db/client.ts'
 import { type Ctx, withRead } from '../db/context.ts'
+import type { Lane } from '../flow/lanes.ts'
 import { resolveQueue } from '../flow/queues.ts'
 import { AppError, validationFailed } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
@@ -19,6 +20,7 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import { createKeyOf, type KeyRules } from './create-key.ts'
 import { type Deadlines, deadlinesOf } from './deadline.ts'
 import { detailsJson, detailsOf, type Metadata, type RunDetails } from './details.ts'
+import { laneColumns, takeLane } from './lane.ts'
 import { type OverlapRule, overlapCodes } from './overlap.ts'
 import { bodyBytes, encodeRequest, type RunRequest, toRequest } from './request-codec.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
@@ -56,6 +58,8 @@ export interface IntakeRow extends Deadlines {
   dueAtMs: number | null
   /** What `encodeRequest` gave. Null: the target of the job's version as it stands. */
   request: Buffer | null
+  /** The limits it minds beside those of its queue; null: none. */
+  lane: Lane | null
   source: RunSource
   jobId: Uuid | null
   jobVersion: number | null
@@ -119,6 +123,7 @@ export async function toIntakeRow(
     attemptsMax: input.attemptsMax,
     dueAtMs,
     request: null,
+    lane: null,
     source: input.source,
     jobId,
     jobVersion: input.job?.version ?? null,
@@ -158,7 +163,7 @@ export async function prepareRun(ctx: Ctx, input: NewRun): Promise<IntakeRow> {
   const row = await toIntakeRow(ctx, { ...input, asks, attemptsMax: retry.limit + 1, source: 'api' })
   await ctx.keyRing.load(ctx.tenantId)
   row.request = encodeRequest(asks, bodyBytes(target.body))
-  return row
+  return takeLane(ctx, row, { ...target, body: () => target.body })
 }
 
 /** What accepting takes. */
@@ -185,6 +190,7 @@ const statement = `select * from accept_runs(${places22})`
 const mindingStatement = `select * from accept_minding(${places22},$23::smallint)`
 const withinStatement = `select * from accept_within(${places22},$23::smallint,$24,$25)`
 const detailedStatement = `select * from accept_detailed(${places22},$23::smallint,$24,$25,$26)`
+const limitedStatement = `select * from accept_limited(${places22},$23::smallint,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33)`
 
 /**
  * Writes the runs of one flush in one transaction; returning means they are on disk. Each row is answered by itself,
@@ -224,11 +230,13 @@ export async function acceptMinding(means: AcceptMeans, row: IntakeRow, rule: Ov
   }
 }
 
+const hasLane = ({ lane }: IntakeRow): boolean => lane !== null
+
 const hasDeadline = ({ startWithinMs, endWithinMs }: IntakeRow): boolean =>
   startWithinMs !== undefined || endWithinMs !== undefined
 
 /** Whether it takes more than what all runs have: such flushes go through functions that cost the others nothing. */
-const isMore = (row: IntakeRow): boolean => hasDeadline(row) || row.details !== undefined
+const isMore = (row: IntakeRow): boolean => hasDeadline(row) || row.details !== undefined || hasLane(row)
 
 function acceptMore(means: AcceptMeans, rows: IntakeRow[], values: unknown[]): Promise<AcceptedRow[]> {
   const within = [
@@ -237,9 +245,14 @@ function acceptMore(means: AcceptMeans, rows: IntakeRow[], values: unknown[]): P
     arrayLiteral(rows.map(({ endWithinMs }) => endWithinMs)),
   ]
   const details = rows.map((row) => row.details)
-  return details.every((each) => each === undefined)
+  const json = details.every((each) => each === undefined) ? null : detailsJson(details)
+  if (rows.some(hasLane)) {
+    const lanes = [arrayLiteral(rows.map(({ lane }) => lane?.id)), ...laneColumns(rows)]
+    return runNamed<AcceptedRow>(means.pool, 'accept_limited', limitedStatement, [...within, json, ...lanes])
+  }
+  return json === null
     ? runNamed<AcceptedRow>(means.pool, 'accept_within', withinStatement, within)
-    : runNamed<AcceptedRow>(means.pool, 'accept_detailed', detailedStatement, [...within, detailsJson(details)])
+    : runNamed<AcceptedRow>(means.pool, 'accept_detailed', detailedStatement, [...within, json])
 }
 
 async function parametersOf(keyRing: KeyRing, rows: IntakeRow[], batch: boolean, digest: string): Promise<unknown[]> {
@@ -296,6 +309,14 @@ function toResult(row: IntakeRow, [, outcome, id, dueAtMs, createdAtMs, isReady]
     return {
       outcome: 'refused',
       error: new AppError('idempotency-mismatch', 'This idempotency key was used for another request.'),
+    }
+  }
+  if (outcome === 6) {
+    return {
+      outcome: 'refused',
+      error: new AppError('rate-limited', 'As many runs wait as a limit of its backlog allows.', {
+        retryAfterSeconds: 1,
+      }),
     }
   }
   if (outcome === 3) return { outcome: 'refused', error: new AppError('not-found', 'The queue is gone. Try again.') }

@@ -62,7 +62,8 @@ export async function lookAhead(pool: Pool, poolId: number): Promise<Outlook> {
     'look_ahead',
     `select extract(epoch from clock_timestamp())::float8 * 1000,
       (select round(extract(epoch from due_at)::float8 * 1000) from due where pool = $1 order by due_at limit 1),
-      exists (select from ready where pool = $1) or exists (select from due where pool = -$1::smallint and pool < 0)`,
+      exists (select from ready where pool = $1) or exists (select from ready where pool = $1::smallint + 1000)
+        or exists (select from due where pool = -$1::smallint and pool < 0)`,
     [poolId],
   )
   const [nowMs, nextDueMs, waiting] = rows[0] ?? [0, null, false]

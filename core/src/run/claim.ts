@@ -1,6 +1,7 @@
 import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { Admitted } from './admit.ts'
+import { readyPool } from './ready-pool.ts'
 import { type RunSource, runSources } from './run.ts'
 
 /** A run that an executor holds the lease of. */
@@ -251,8 +252,8 @@ export const handBack = (pool: Pool, poolId: number, leases: Lease[]): Promise<S
              where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f offset 0) k) x
          where h.ctid = x.place and h.state + 0 = 3 returning h.*),
        r as (
-         insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at)
-         select pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt - 1, attempts_max, fence, keep_week, job_id, nominal_at
+         insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at, lane)
+         select ${readyPool}, tenant_id, queue_id, priority, due_at, id, project_id, attempt - 1, attempts_max, fence, keep_week, job_id, nominal_at, lane
          from d returning id)
        select id from r`,
         [poolId, ...leaseColumns(asked)],

@@ -68,8 +68,8 @@ const retryStatement = (pool: string, now: string): string => `
   t as materialized (
     select d.*, date_trunc('milliseconds', ${now}) + delay * interval '1 millisecond' as retry_at from d),
   moved as (
-    insert into due (pool, due_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at)
-    select ${pool}, retry_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at from t),
+    insert into due (pool, due_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at, lane)
+    select ${pool}, retry_at, id, tenant_id, project_id, queue_id, priority, attempt, attempts_max, fence, keep_week, job_id, nominal_at, lane from t),
   a as (
     insert into attempts (tenant_id, run_id, attempt, fence, due_at, started_at, ended_at, duration_ms, http_status, error, retry_at,
       executor_id, response_block, response_offset, response_object)

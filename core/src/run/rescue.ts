@@ -1,5 +1,6 @@
 import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
 import type { Admitted } from './admit.ts'
+import { readyPool } from './ready-pool.ts'
 
 export interface Rescued {
   /** Queued runs that nobody claimed in time: back to ready, no attempt spent. */
@@ -16,8 +17,8 @@ const statement = `
       select ctid from held where pool = $1 and lease_until < (select clock_timestamp()) limit $2 for update skip locked))
     returning h.*),
   requeued as (
-    insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at)
-    select pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at
+    insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at, lane)
+    select ${readyPool}, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at, lane
     from lost where state = 2 or attempt < attempts_max
     returning 1),
   attempted as (
@@ -65,8 +66,8 @@ export async function returnQueued(pool: Pool, poolId: number, admitted: Admitte
            where h.pool = $1 and h.tenant_id = u.t and h.queue_id = u.q and h.id = u.i and h.fence = u.f offset 0) k) x
        where h.ctid = x.place and h.state + 0 = 2 returning h.*),
      r as (
-       insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at)
-       select pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at
+       insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at, lane)
+       select ${readyPool}, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at, lane
        from d returning 1)
      select count(*)::int from r`,
     [

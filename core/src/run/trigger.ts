@@ -9,6 +9,7 @@ import type { KeyRules } from './create-key.ts'
 import { deadlinesOf } from './deadline.ts'
 import type { Metadata } from './details.ts'
 import { readRequest, readRun } from './get.ts'
+import { seeBytes, takeLane } from './lane.ts'
 import { bodyBytes, decodeRequest, encodeRequest } from './request-codec.ts'
 
 /** What a caller may change when a known request is started again. */
@@ -44,10 +45,10 @@ export async function prepareJobRun(ctx: Ctx, jobId: Uuid, options: StartOptions
     source: 'manual',
     job: { id: jobId, version, tags },
   })
+  const body = options.body === undefined ? request.body : bodyBytes(options.body)
   // What is performed with others has a request of its own, whatever it is.
-  if (options.body !== undefined || options.batch !== undefined)
-    row.request = encodeRequest(request, options.body === undefined ? request.body : bodyBytes(options.body))
-  return row
+  if (options.body !== undefined || options.batch !== undefined) row.request = encodeRequest(request, body)
+  return takeLane(ctx, row, { ...request, body: () => seeBytes(body) })
 }
 
 async function readJob(tx: Tx, jobId: Uuid): Promise<JobRow> {
@@ -98,5 +99,5 @@ export async function prepareReplay(ctx: Ctx, id: Uuid, options: StartOptions): 
   // A copy of its own: the earlier run's payload goes with that run's retention.
   const body = options.body === undefined ? request.body : bodyBytes(options.body)
   row.request = encodeRequest(request, body)
-  return row
+  return takeLane(ctx, row, { ...request, body: () => seeBytes(body) })
 }

@@ -15,7 +15,7 @@ export interface TestTenant extends BootstrappedTenant {
 /** A tenant of one's own: one project `main`, one owner, one API key, the default limits; change what matters. */
 export async function createTenant(db: TestDb, plan: Partial<TenantPlan> = {}): Promise<TestTenant> {
   const slug = plan.slug ?? `t-${randomBytes(6).toString('hex')}`
-  const apiKey = plan.apiKey ?? { name: 'test', secret: newToken('mk') }
+  const apiKey = plan.apiKey ?? { name: 'test', secret: newToken('mk'), isOperator: true }
   const made = await bootstrapTenant(db.ownerUrl, {
     slug,
     name: plan.name ?? slug,

@@ -60,7 +60,7 @@ async function blocksTouched(work: (pool: Pool) => Promise<unknown>): Promise<nu
 
 describe('with 100,000 runs and 10,000 schedules of the future, an idle look touches a handful of blocks', () => {
   it.each([
-    ['looking ahead', 8, (pool: Pool) => lookAhead(pool, 1)],
+    ['looking ahead', 10, (pool: Pool) => lookAhead(pool, 1)],
     [
       'admitting',
       12,

@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
-import type { AbortOperationData, AbortOperationErrors, AbortOperationResponses, AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, AdvanceTestClockData, AdvanceTestClockErrors, AdvanceTestClockResponses, ArchiveJobData, ArchiveJobErrors, ArchiveJobResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseBreakerData, CloseBreakerErrors, CloseBreakerResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CountOccurrencesData, CountOccurrencesErrors, CountOccurrencesResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateOperationData, CreateOperationErrors, CreateOperationResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, CreateTestClockData, CreateTestClockErrors, CreateTestClockResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteTestClockData, DeleteTestClockErrors, DeleteTestClockResponses, DiscardDeadLetterData, DiscardDeadLetterErrors, DiscardDeadLetterResponses, EditOccurrenceData, EditOccurrenceErrors, EditOccurrenceResponses, ExplainJobData, ExplainJobErrors, ExplainJobResponses, ExplainRunData, ExplainRunErrors, ExplainRunResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetBreakerData, GetBreakerErrors, GetBreakerResponses, GetBreakerSettingsData, GetBreakerSettingsErrors, GetBreakerSettingsResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetCertificateData, GetCertificateErrors, GetCertificateResponses, GetDeadLetterData, GetDeadLetterErrors, GetDeadLetterResponses, GetForecastData, GetForecastErrors, GetForecastResponses, GetForecastStartsData, GetForecastStartsErrors, GetForecastStartsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportReportData, GetImportReportErrors, GetImportReportResponses, GetImportResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetOperationData, GetOperationErrors, GetOperationResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSigningKeysData, GetSigningKeysErrors, GetSigningKeysResponses, GetSystemData, GetSystemErrors, GetSystemResponses, GetTestClockData, GetTestClockErrors, GetTestClockResponses, GroupDeadLettersData, GroupDeadLettersErrors, GroupDeadLettersResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListBreakersData, ListBreakersErrors, ListBreakersResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListCollisionsData, ListCollisionsErrors, ListCollisionsResponses, ListDeadLettersData, ListDeadLettersErrors, ListDeadLettersResponses, ListHolidayPlacesData, ListHolidayPlacesErrors, ListHolidayPlacesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobUpcomingData, ListJobUpcomingErrors, ListJobUpcomingResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListOperationItemsData, ListOperationItemsErrors, ListOperationItemsResponses, ListOperationsData, ListOperationsErrors, ListOperationsResponses, ListPingsData, ListPingsErrors, ListPingsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTestClocksData, ListTestClocksErrors, ListTestClocksResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenBreakerData, OpenBreakerErrors, OpenBreakerResponses, OpenImportPingUrlsData, OpenImportPingUrlsErrors, OpenImportPingUrlsResponses, OpenPingUrlData, OpenPingUrlErrors, OpenPingUrlResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseOperationData, PauseOperationErrors, PauseOperationResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PostPingData, PostPingErrors, PostPingResponses, PostPingSignalData, PostPingSignalErrors, PostPingSignalResponses, PreviewBlackoutData, PreviewBlackoutErrors, PreviewBlackoutResponses, PreviewCalendarDaysData, PreviewCalendarDaysErrors, PreviewCalendarDaysResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, RedriveDeadLetterData, RedriveDeadLetterErrors, RedriveDeadLetterResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeOperationData, ResumeOperationErrors, ResumeOperationResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, SendPingData, SendPingErrors, SendPingResponses, SendPingSignalData, SendPingSignalErrors, SendPingSignalResponses, SetJobModeData, SetJobModeErrors, SetJobModeResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, SwitchImportData, SwitchImportErrors, SwitchImportResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UnarchiveJobData, UnarchiveJobErrors, UnarchiveJobResponses, UndoOperationData, UndoOperationErrors, UndoOperationResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateBreakerSettingsData, UpdateBreakerSettingsErrors, UpdateBreakerSettingsResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
+import type { AbortOperationData, AbortOperationErrors, AbortOperationResponses, AddRunLogsData, AddRunLogsErrors, AddRunLogsResponses, AdvanceTestClockData, AdvanceTestClockErrors, AdvanceTestClockResponses, ArchiveJobData, ArchiveJobErrors, ArchiveJobResponses, CancelRunData, CancelRunErrors, CancelRunResponses, CloseBreakerData, CloseBreakerErrors, CloseBreakerResponses, CloseSessionData, CloseSessionErrors, CloseSessionResponses, CountOccurrencesData, CountOccurrencesErrors, CountOccurrencesResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateBlackoutData, CreateBlackoutErrors, CreateBlackoutResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateLimitData, CreateLimitErrors, CreateLimitResponses, CreateOperationData, CreateOperationErrors, CreateOperationResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateQueueData, CreateQueueErrors, CreateQueueResponses, CreateRunData, CreateRunErrors, CreateRunResponses, CreateRunsData, CreateRunsErrors, CreateRunsResponses, CreateTestClockData, CreateTestClockErrors, CreateTestClockResponses, DeleteBlackoutData, DeleteBlackoutErrors, DeleteBlackoutResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteLimitData, DeleteLimitErrors, DeleteLimitResponses, DeleteTestClockData, DeleteTestClockErrors, DeleteTestClockResponses, DiscardDeadLetterData, DiscardDeadLetterErrors, DiscardDeadLetterResponses, EditOccurrenceData, EditOccurrenceErrors, EditOccurrenceResponses, ExplainJobData, ExplainJobErrors, ExplainJobResponses, ExplainRunData, ExplainRunErrors, ExplainRunResponses, GetApiKeyData, GetApiKeyErrors, GetApiKeyResponses, GetBlackoutData, GetBlackoutErrors, GetBlackoutResponses, GetBreakerData, GetBreakerErrors, GetBreakerResponses, GetBreakerSettingsData, GetBreakerSettingsErrors, GetBreakerSettingsResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetCalendarVersionData, GetCalendarVersionErrors, GetCalendarVersionResponses, GetCertificateData, GetCertificateErrors, GetCertificateResponses, GetDeadLetterData, GetDeadLetterErrors, GetDeadLetterResponses, GetForecastData, GetForecastErrors, GetForecastResponses, GetForecastStartsData, GetForecastStartsErrors, GetForecastStartsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportReportData, GetImportReportErrors, GetImportReportResponses, GetImportResponses, GetJobByExternalIdData, GetJobByExternalIdErrors, GetJobByExternalIdResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobVersionData, GetJobVersionErrors, GetJobVersionResponses, GetLimitData, GetLimitErrors, GetLimitResponses, GetMeData, GetMeErrors, GetMeResponses, GetOpenRunsData, GetOpenRunsErrors, GetOpenRunsResponses, GetOperationData, GetOperationErrors, GetOperationResponses, GetProjectData, GetProjectErrors, GetProjectResponses, GetQueueData, GetQueueErrors, GetQueueResponses, GetReadyData, GetReadyErrors, GetReadyResponses, GetRunData, GetRunErrors, GetRunRequestData, GetRunRequestErrors, GetRunRequestResponses, GetRunResponseBodyData, GetRunResponseBodyErrors, GetRunResponseBodyResponses, GetRunResponseData, GetRunResponseErrors, GetRunResponseResponses, GetRunResponses, GetRunStatsData, GetRunStatsErrors, GetRunStatsResponses, GetSigningKeysData, GetSigningKeysErrors, GetSigningKeysResponses, GetSystemData, GetSystemErrors, GetSystemResponses, GetTestClockData, GetTestClockErrors, GetTestClockResponses, GroupDeadLettersData, GroupDeadLettersErrors, GroupDeadLettersResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBlackoutsData, ListBlackoutsErrors, ListBlackoutsResponses, ListBreakersData, ListBreakersErrors, ListBreakersResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListCalendarVersionsData, ListCalendarVersionsErrors, ListCalendarVersionsResponses, ListCollisionsData, ListCollisionsErrors, ListCollisionsResponses, ListDeadLettersData, ListDeadLettersErrors, ListDeadLettersResponses, ListHolidayPlacesData, ListHolidayPlacesErrors, ListHolidayPlacesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListJobUpcomingData, ListJobUpcomingErrors, ListJobUpcomingResponses, ListJobVersionsData, ListJobVersionsErrors, ListJobVersionsResponses, ListLimitsData, ListLimitsErrors, ListLimitsResponses, ListOccurrencesData, ListOccurrencesErrors, ListOccurrencesResponses, ListOperationItemsData, ListOperationItemsErrors, ListOperationItemsResponses, ListOperationsData, ListOperationsErrors, ListOperationsResponses, ListPingsData, ListPingsErrors, ListPingsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListQueuesData, ListQueuesErrors, ListQueuesResponses, ListRunAttemptsData, ListRunAttemptsErrors, ListRunAttemptsResponses, ListRunEventsData, ListRunEventsErrors, ListRunEventsResponses, ListRunLogsData, ListRunLogsErrors, ListRunLogsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTestClocksData, ListTestClocksErrors, ListTestClocksResponses, ListUpcomingData, ListUpcomingErrors, ListUpcomingResponses, OpenBreakerData, OpenBreakerErrors, OpenBreakerResponses, OpenImportPingUrlsData, OpenImportPingUrlsErrors, OpenImportPingUrlsResponses, OpenPingUrlData, OpenPingUrlErrors, OpenPingUrlResponses, OpenSessionData, OpenSessionErrors, OpenSessionResponses, PauseJobData, PauseJobErrors, PauseJobResponses, PauseLimitData, PauseLimitErrors, PauseLimitResponses, PauseOperationData, PauseOperationErrors, PauseOperationResponses, PauseQueueData, PauseQueueErrors, PauseQueueResponses, PinLimitData, PinLimitErrors, PinLimitResponses, PostPingData, PostPingErrors, PostPingResponses, PostPingSignalData, PostPingSignalErrors, PostPingSignalResponses, PreviewBlackoutData, PreviewBlackoutErrors, PreviewBlackoutResponses, PreviewCalendarDaysData, PreviewCalendarDaysErrors, PreviewCalendarDaysResponses, PreviewScheduleData, PreviewScheduleErrors, PreviewScheduleResponses, ReadIcsData, ReadIcsErrors, ReadIcsResponses, RedriveDeadLetterData, RedriveDeadLetterErrors, RedriveDeadLetterResponses, ReplayRunData, ReplayRunErrors, ReplayRunResponses, RestoreJobVersionData, RestoreJobVersionErrors, RestoreJobVersionResponses, ResumeJobData, ResumeJobErrors, ResumeJobResponses, ResumeLimitData, ResumeLimitErrors, ResumeLimitResponses, ResumeOperationData, ResumeOperationErrors, ResumeOperationResponses, ResumeQueueData, ResumeQueueErrors, ResumeQueueResponses, RevokeApiKeyData, RevokeApiKeyErrors, RevokeApiKeyResponses, RunJobData, RunJobErrors, RunJobResponses, SendPingData, SendPingErrors, SendPingResponses, SendPingSignalData, SendPingSignalErrors, SendPingSignalResponses, SetJobModeData, SetJobModeErrors, SetJobModeResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, SwitchImportData, SwitchImportErrors, SwitchImportResponses, TestTargetData, TestTargetErrors, TestTargetResponses, UnarchiveJobData, UnarchiveJobErrors, UnarchiveJobResponses, UndoOperationData, UndoOperationErrors, UndoOperationResponses, UnpinLimitData, UnpinLimitErrors, UnpinLimitResponses, UpdateBlackoutData, UpdateBlackoutErrors, UpdateBlackoutResponses, UpdateBreakerSettingsData, UpdateBreakerSettingsErrors, UpdateBreakerSettingsResponses, UpdateCalendarData, UpdateCalendarErrors, UpdateCalendarResponses, UpdateJobData, UpdateJobErrors, UpdateJobResponses, UpdateLimitData, UpdateLimitErrors, UpdateLimitResponses, UpdateProjectData, UpdateProjectErrors, UpdateProjectResponses, UpdateQueueData, UpdateQueueErrors, UpdateQueueResponses, UpsertJobData, UpsertJobErrors, UpsertJobResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -1907,6 +1907,185 @@ export const updateBreakerSettings = <ThrowOnError extends boolean = false>(opti
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * List limits, oldest first
+ *
+ * Of the project and of the organisation. What queues allow by themselves is told with them.
+ */
+export const listLimits = <ThrowOnError extends boolean = false>(options?: Options<ListLimitsData, ThrowOnError>): RequestResult<ListLimitsResponses, ListLimitsErrors, ThrowOnError> => (options?.client ?? client).get<ListLimitsResponses, ListLimitsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/limits',
+    ...options
+});
+
+/**
+ * Set a limit
+ *
+ * For a queue, a project or the organisation as a whole it holds at once, for what waits as well. By key, cost, job or host it holds for runs that are accepted from now on.
+ */
+export const createLimit = <ThrowOnError extends boolean = false>(options: Options<CreateLimitData, ThrowOnError>): RequestResult<CreateLimitResponses, CreateLimitErrors, ThrowOnError> => (options.client ?? client).post<CreateLimitResponses, CreateLimitErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/limits',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Lift a limit
+ *
+ * What waited for it alone goes on.
+ */
+export const deleteLimit = <ThrowOnError extends boolean = false>(options: Options<DeleteLimitData, ThrowOnError>): RequestResult<DeleteLimitResponses, DeleteLimitErrors, ThrowOnError> => (options.client ?? client).delete<DeleteLimitResponses, DeleteLimitErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/limits/{limitId}',
+    ...options
+});
+
+/**
+ * Get a limit
+ */
+export const getLimit = <ThrowOnError extends boolean = false>(options: Options<GetLimitData, ThrowOnError>): RequestResult<GetLimitResponses, GetLimitErrors, ThrowOnError> => (options.client ?? client).get<GetLimitResponses, GetLimitErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/limits/{limitId}',
+    ...options
+});
+
+/**
+ * Change what a limit allows
+ *
+ * It holds for whatever waits as well. What it holds for, its key and its cost are for good.
+ */
+export const updateLimit = <ThrowOnError extends boolean = false>(options: Options<UpdateLimitData, ThrowOnError>): RequestResult<UpdateLimitResponses, UpdateLimitErrors, ThrowOnError> => (options.client ?? client).patch<UpdateLimitResponses, UpdateLimitErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/limits/{limitId}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Let nothing through a limit
+ *
+ * Runs that mind it wait; those on their way go on.
+ */
+export const pauseLimit = <ThrowOnError extends boolean = false>(options: Options<PauseLimitData, ThrowOnError>): RequestResult<PauseLimitResponses, PauseLimitErrors, ThrowOnError> => (options.client ?? client).post<PauseLimitResponses, PauseLimitErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/limits/{limitId}/pause',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Let runs through a limit again
+ */
+export const resumeLimit = <ThrowOnError extends boolean = false>(options: Options<ResumeLimitData, ThrowOnError>): RequestResult<ResumeLimitResponses, ResumeLimitErrors, ThrowOnError> => (options.client ?? client).post<ResumeLimitResponses, ResumeLimitErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/limits/{limitId}/resume',
+    ...options
+});
+
+/**
+ * Keep a limit from being changed by its tenant
+ *
+ * For operators: no role and no key that a tenant makes can do it.
+ */
+export const pinLimit = <ThrowOnError extends boolean = false>(options: Options<PinLimitData, ThrowOnError>): RequestResult<PinLimitResponses, PinLimitErrors, ThrowOnError> => (options.client ?? client).post<PinLimitResponses, PinLimitErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/limits/{limitId}/pin',
+    ...options
+});
+
+/**
+ * Let a tenant change a limit again
+ *
+ * For operators: no role and no key that a tenant makes can do it.
+ */
+export const unpinLimit = <ThrowOnError extends boolean = false>(options: Options<UnpinLimitData, ThrowOnError>): RequestResult<UnpinLimitResponses, UnpinLimitErrors, ThrowOnError> => (options.client ?? client).post<UnpinLimitResponses, UnpinLimitErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }, {
+            key: 'session',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/v1/limits/{limitId}/unpin',
+    ...options
 });
 
 /**

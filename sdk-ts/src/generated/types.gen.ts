@@ -918,7 +918,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.debounced' | 'run.retrying' | 'run.rescued' | 'run.held' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'dead-letter.quarantined' | 'dead-letter.redriven' | 'dead-letter.discarded' | 'dead-letter.reopened' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'breaker.opened' | 'breaker.recovered' | 'breaker.closed' | 'breaker.configured' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.debounced' | 'run.retrying' | 'run.rescued' | 'run.held' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'dead-letter.quarantined' | 'dead-letter.redriven' | 'dead-letter.discarded' | 'dead-letter.reopened' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'breaker.opened' | 'breaker.recovered' | 'breaker.closed' | 'breaker.configured' | 'limit.created' | 'limit.updated' | 'limit.deleted' | 'limit.paused' | 'limit.resumed' | 'limit.pinned' | 'limit.unpinned' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -1712,6 +1712,88 @@ export type JsonExpectation = {
     exists?: boolean;
 };
 
+export type Limit = {
+    id: string;
+    /**
+     * Null: of the whole organisation.
+     */
+    projectId: string | null;
+    name: string;
+    scope: LimitScope;
+    key: string | null;
+    cost: string | null;
+    concurrency: number | null;
+    rate: LimitRate | null;
+    backlog: LimitBacklog | null;
+    pausedAt: string | null;
+    pausedBy: string | null;
+    pauseReason: string | null;
+    /**
+     * Since when only an operator can change it.
+     */
+    pinnedAt: string | null;
+    createdAt: string;
+    updatedAt: string;
+    version: number;
+};
+
+/**
+ * How many runs may wait, for a slot or for their time.
+ */
+export type LimitBacklog = {
+    max: number;
+    /**
+     * Refuse the newest run with a 429, or end the one that is due first as skipped.
+     */
+    whenFull: 'reject' | 'drop-oldest';
+};
+
+/**
+ * What is left out stays; null lifts it.
+ */
+export type LimitChanges = {
+    name?: string;
+    /**
+     * The most units that may be queued or running at once.
+     */
+    concurrency?: number | null;
+    rate?: NewLimitRate | null;
+    backlog?: LimitBacklog | null;
+};
+
+/**
+ * So many units in each period.
+ */
+export type LimitRate = {
+    count: number;
+    /**
+     * From a second to a week (`PT168H`).
+     */
+    per: string;
+    /**
+     * How many units may come at once. Left out: as many as `count`.
+     */
+    burst: number;
+};
+
+/**
+ * What the limit holds for.
+ */
+export type LimitScope = {
+    type: 'tenant';
+} | {
+    type: 'project';
+} | {
+    type: 'queue';
+    queue: string;
+} | {
+    type: 'job';
+    jobId: string;
+} | {
+    type: 'host';
+    host: string;
+};
+
 export type ListedCalendar = {
     id: string;
     name: string;
@@ -2081,6 +2163,55 @@ export type NewJob = {
     priority?: number;
 };
 
+export type NewLimit = {
+    name: string;
+    scope?: NewLimitScope;
+    /**
+     * CEL over the run: the limit holds apart for each value. Null: one for all.
+     */
+    key?: string | null;
+    /**
+     * CEL over the run: how many units it takes, 1 to 1,000. Null: one.
+     */
+    cost?: string | null;
+    /**
+     * The most units that may be queued or running at once.
+     */
+    concurrency?: number | null;
+    rate?: NewLimitRate | null;
+    backlog?: LimitBacklog | null;
+};
+
+export type NewLimitRate = {
+    count: number;
+    /**
+     * From a second to a week (`PT168H`).
+     */
+    per: string;
+    /**
+     * How many units may come at once. Left out: as many as `count`.
+     */
+    burst?: number;
+};
+
+export type NewLimitScope = {
+    type: 'tenant';
+} | {
+    type: 'project';
+} | {
+    type: 'queue';
+    queue: string;
+} | {
+    type: 'job';
+    jobId: string;
+} | {
+    type: 'host';
+    /**
+     * `*.example.com`: every host below it. Without a port, every port.
+     */
+    host: string;
+};
+
 export type NewLogLine = {
     level?: 'debug' | 'info' | 'warn' | 'error';
     message: string;
@@ -2372,6 +2503,10 @@ export type PauseJobs = {
      * The most things a second; null: as fast as it goes.
      */
     rate?: number | null;
+};
+
+export type PauseLimit = {
+    reason?: string | null;
 };
 
 export type PauseQueue = {
@@ -3112,7 +3247,7 @@ export type SchedulePreview = {
 /**
  * What a credential may do.
  */
-export type Scope = 'jobs:read' | 'jobs:write' | 'runs:read' | 'runs:write' | 'payloads:read' | 'queues:read' | 'queues:write' | 'calendars:read' | 'calendars:write' | 'projects:read' | 'projects:write' | 'keys:read' | 'keys:write' | 'operations:read' | 'operations:write';
+export type Scope = 'jobs:read' | 'jobs:write' | 'runs:read' | 'runs:write' | 'payloads:read' | 'queues:read' | 'queues:write' | 'limits:pin' | 'calendars:read' | 'calendars:write' | 'projects:read' | 'projects:write' | 'keys:read' | 'keys:write' | 'operations:read' | 'operations:write';
 
 export type SetJobMode = {
     mode: JobMode;
@@ -10149,6 +10284,602 @@ export type UpdateBreakerSettingsResponses = {
 };
 
 export type UpdateBreakerSettingsResponse = UpdateBreakerSettingsResponses[keyof UpdateBreakerSettingsResponses];
+
+export type ListLimitsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+    };
+    url: '/v1/limits';
+};
+
+export type ListLimitsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListLimitsError = ListLimitsErrors[keyof ListLimitsErrors];
+
+export type ListLimitsResponses = {
+    /**
+     * A page of limits.
+     */
+    200: {
+        data: Array<Limit>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type ListLimitsResponse = ListLimitsResponses[keyof ListLimitsResponses];
+
+export type CreateLimitData = {
+    body: NewLimit;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * A repeated request with the same key is answered as the first one was. Required when the project says so.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/limits';
+};
+
+export type CreateLimitErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type CreateLimitError = CreateLimitErrors[keyof CreateLimitErrors];
+
+export type CreateLimitResponses = {
+    /**
+     * The limit.
+     */
+    201: Limit;
+};
+
+export type CreateLimitResponse = CreateLimitResponses[keyof CreateLimitResponses];
+
+export type DeleteLimitData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have seen: refused with 412 when it has changed since.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        limitId: string;
+    };
+    query?: never;
+    url: '/v1/limits/{limitId}';
+};
+
+export type DeleteLimitErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Changed by somebody else (`precondition-failed`).
+     */
+    412: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type DeleteLimitError = DeleteLimitErrors[keyof DeleteLimitErrors];
+
+export type DeleteLimitResponses = {
+    /**
+     * It is gone.
+     */
+    204: void;
+};
+
+export type DeleteLimitResponse = DeleteLimitResponses[keyof DeleteLimitResponses];
+
+export type GetLimitData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have: answered with 304 when it is still the same.
+         */
+        'If-None-Match'?: string;
+    };
+    path: {
+        limitId: string;
+    };
+    query?: never;
+    url: '/v1/limits/{limitId}';
+};
+
+export type GetLimitErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetLimitError = GetLimitErrors[keyof GetLimitErrors];
+
+export type GetLimitResponses = {
+    /**
+     * The limit.
+     */
+    200: Limit;
+};
+
+export type GetLimitResponse = GetLimitResponses[keyof GetLimitResponses];
+
+export type UpdateLimitData = {
+    body: LimitChanges;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+        /**
+         * The ETag of what you have seen: refused with 412 when it has changed since.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        limitId: string;
+    };
+    query?: never;
+    url: '/v1/limits/{limitId}';
+};
+
+export type UpdateLimitErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Conflict (`conflict`). Not possible in this state (`invalid-transition`). The lease is no longer yours (`stale-lease`). A request with this idempotency key is in flight (`idempotency-in-flight`).
+     */
+    409: Problem;
+    /**
+     * Changed by somebody else (`precondition-failed`).
+     */
+    412: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type UpdateLimitError = UpdateLimitErrors[keyof UpdateLimitErrors];
+
+export type UpdateLimitResponses = {
+    /**
+     * The limit.
+     */
+    200: Limit;
+};
+
+export type UpdateLimitResponse = UpdateLimitResponses[keyof UpdateLimitResponses];
+
+export type PauseLimitData = {
+    body?: PauseLimit;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        limitId: string;
+    };
+    query?: never;
+    url: '/v1/limits/{limitId}/pause';
+};
+
+export type PauseLimitErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type PauseLimitError = PauseLimitErrors[keyof PauseLimitErrors];
+
+export type PauseLimitResponses = {
+    /**
+     * The limit.
+     */
+    200: Limit;
+};
+
+export type PauseLimitResponse = PauseLimitResponses[keyof PauseLimitResponses];
+
+export type ResumeLimitData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        limitId: string;
+    };
+    query?: never;
+    url: '/v1/limits/{limitId}/resume';
+};
+
+export type ResumeLimitErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ResumeLimitError = ResumeLimitErrors[keyof ResumeLimitErrors];
+
+export type ResumeLimitResponses = {
+    /**
+     * The limit.
+     */
+    200: Limit;
+};
+
+export type ResumeLimitResponse = ResumeLimitResponses[keyof ResumeLimitResponses];
+
+export type PinLimitData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        limitId: string;
+    };
+    query?: never;
+    url: '/v1/limits/{limitId}/pin';
+};
+
+export type PinLimitErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type PinLimitError = PinLimitErrors[keyof PinLimitErrors];
+
+export type PinLimitResponses = {
+    /**
+     * The limit.
+     */
+    200: Limit;
+};
+
+export type PinLimitResponse = PinLimitResponses[keyof PinLimitResponses];
+
+export type UnpinLimitData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        limitId: string;
+    };
+    query?: never;
+    url: '/v1/limits/{limitId}/unpin';
+};
+
+export type UnpinLimitErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type UnpinLimitError = UnpinLimitErrors[keyof UnpinLimitErrors];
+
+export type UnpinLimitResponses = {
+    /**
+     * The limit.
+     */
+    200: Limit;
+};
+
+export type UnpinLimitResponse = UnpinLimitResponses[keyof UnpinLimitResponses];
 
 export type ListProjectsData = {
     body?: never;

@@ -1,0 +1,81 @@
+import { arrayLiteral, textArrayLiteral } from '../db/client.ts'
+import { type Ctx, withRead } from '../db/context.ts'
+import type { RunFacts } from '../flow/expression.ts'
+import { carriedLimits, type Lane, laneOf } from '../flow/lanes.ts'
+import { toWireId, type Uuid } from '../kernel/ids.ts'
+import type { RunDetails } from './details.ts'
+
+/** What of a run a limit can look at, but for what it says itself. */
+interface LimitedRow {
+  tenantId: Uuid
+  projectId: Uuid
+  queueId: Uuid
+  queueName: string
+  jobId: Uuid | null
+  priority: number
+  details: Pick<RunDetails, 'tags'> | undefined
+  jobTags: readonly string[]
+  lane: Lane | null
+}
+
+/** A request as expressions see it. */
+export interface SeenRequest {
+  method: string
+  url: string
+  headers: Readonly<Record<string, string>>
+  /** Worked out when an expression asks for it. */
+  body(): unknown
+}
+
+/** Finds the limits that a run minds beside those of its queue. The request is looked at only where there are any. */
+export async function takeLane<Row extends LimitedRow>(ctx: Ctx, row: Row, request: SeenRequest): Promise<Row> {
+  const limits = await carriedLimits(ctx.tenantId, (work) => withRead(ctx, (tx) => work(tx.client)))
+  if (limits.length === 0) return row
+  row.lane = laneOf(limits, row, () => factsOf(row, request))
+  return row
+}
+
+function factsOf(row: LimitedRow, seen: SeenRequest): RunFacts {
+  const { queueName, jobId, priority, details, jobTags } = row
+  let read: { body: unknown } | undefined
+  return {
+    get body() {
+      read ??= { body: seen.body() }
+      return read.body
+    },
+    headers: Object.fromEntries(Object.entries(seen.headers).map(([name, value]) => [name.toLowerCase(), value])),
+    tags: [...(details?.tags ?? []), ...jobTags],
+    method: seen.method,
+    url: seen.url,
+    host: new URL(seen.url).host,
+    queue: queueName,
+    job: jobId === null ? '' : toWireId('job', jobId),
+    priority: BigInt(priority),
+  }
+}
+
+/** Bytes of a body as expressions see them: JSON where they are JSON, else text. */
+export function seeBytes(bytes: Buffer | null): unknown {
+  const text = bytes?.toString() ?? ''
+  try {
+    return text === '' ? null : JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** The lanes of rows with their gates, as columns. */
+export function laneColumns(rows: readonly Pick<LimitedRow, 'tenantId' | 'lane'>[]): string[] {
+  const lanes = new Map(rows.flatMap(({ tenantId, lane }) => (lane === null ? [] : [[lane.id, { tenantId, lane }]])))
+  const flat = [...lanes.values()].flatMap(({ tenantId, lane }) =>
+    lane.gates.map((gate) => ({ tenantId, laneId: lane.id, gate })),
+  )
+  return [
+    arrayLiteral(flat.map(({ tenantId }) => tenantId)),
+    arrayLiteral(flat.map(({ laneId }) => laneId)),
+    arrayLiteral(flat.map(({ gate }) => gate.id)),
+    arrayLiteral(flat.map(({ gate }) => gate.limitId)),
+    textArrayLiteral(flat.map(({ gate }) => gate.key)),
+    arrayLiteral(flat.map(({ gate }) => gate.cost)),
+  ]
+}
