@@ -92,11 +92,13 @@ export async function readCapacity(pool: Pool, poolId: number): Promise<Capacity
   return { executors, slots, finishedPerSecond }
 }
 
-/** Announces an executor: what it can take and how fast it was. */
+/** Announces an executor: what it can take and how fast it was, to the thousandth. */
 export async function announceExecutor(
   pool: Pool,
   executor: { id: Uuid; pool: number; capacity: number; running: number; finishedPerSecond: number },
 ): Promise<void> {
+  // The mean of one that has been idle for long fades to what the column cannot hold.
+  const finishedPerSecond = Math.round(executor.finishedPerSecond * 1_000) / 1_000
   await runNamed(
     pool,
     'announce_executor',
@@ -104,7 +106,7 @@ export async function announceExecutor(
      values ($1, $2, $3, $4, $5, clock_timestamp())
      on conflict (id) do update set capacity = excluded.capacity, running = excluded.running,
        finished_per_second = excluded.finished_per_second, seen_at = excluded.seen_at`,
-    [executor.id, executor.pool, executor.capacity, executor.running, executor.finishedPerSecond],
+    [executor.id, executor.pool, executor.capacity, executor.running, finishedPerSecond],
   )
 }
 

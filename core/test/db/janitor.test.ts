@@ -202,6 +202,10 @@ describe('what has no partitions of its own', () => {
     expect(await readCapacity(stage.db.engine, 1)).toMatchObject({ executors: 1, slots: 5 })
     await forgetExecutors(stage.db.engine)
     expect(await stage.value('select array_agg(id::text) as value from executors')).toEqual([live])
+    // One that has been idle for long is as alive as any.
+    const idle = { id: live, pool: 1, capacity: 5, running: 0, finishedPerSecond: 9.2e-95 }
+    await announceExecutor(stage.db.engine, idle)
+    expect(await readCapacity(stage.db.engine, 1)).toEqual({ executors: 1, slots: 5, finishedPerSecond: 0 })
     await retireExecutor(stage.db.engine, live)
     expect(await readCapacity(stage.db.engine, 1)).toEqual({ executors: 0, slots: 0, finishedPerSecond: 0 })
   })
