@@ -61,7 +61,7 @@ const create = operation({
   tag: 'Limits',
   summary: 'Set a limit',
   description:
-    'For a queue, a project or the organisation as a whole it holds at once, for what waits as well. By key, cost, job or host it holds for runs that are accepted from now on.',
+    'For a queue, a project or the organisation as a whole it holds at once, for what waits as well. By key, cost, job or host it holds for runs that are accepted through the API from now on, not for those that a schedule or a backfill starts.',
   access: needs('queues:write'),
   body: newLimit,
   example: {
