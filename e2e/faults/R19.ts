@@ -45,9 +45,9 @@ export const row: Row = {
   },
 }
 
-/** Runs that all fail at once, and are kept. */
+/** Runs that all fail at once, and are kept: refused, so that their host is not taken for one that is down. */
 async function makeDead(world: World, queue: string, count: number): Promise<void> {
-  const run = { target: { type: 'http', url: world.receiver.url(queue, 'status/500') }, queue, retry: { limit: 0 } }
+  const run = { target: { type: 'http', url: world.receiver.url(queue, 'status/404') }, queue, retry: { limit: 0 } }
   for (let made = 0; made < count; made += 1_000) {
     const runs = Array.from({ length: Math.min(1_000, count - made) }, () => run)
     await world.api.ask('POST', '/v1/runs/batch', { runs })
