@@ -74,9 +74,9 @@ async function gather(meridian: Meridian, name: string): Promise<number> {
   const atMs = Math.ceil(Date.now() / 1_000) * 1_000 + restMs
   const at = new Date(atMs).toISOString()
   await meridian.query(
-    `update schedules s set next_at = $2::timestamptz, spec = s.spec || jsonb_build_object('anchor', $2::text)
+    `update schedules s set next_at = $2::timestamptz, spec = s.spec || jsonb_build_object('anchor', $3::text)
      from jobs j where j.tenant_id = s.tenant_id and j.id = s.job_id and j.name = $1`,
-    [name, at],
+    [name, at, at],
   )
   return atMs
 }
