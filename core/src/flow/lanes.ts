@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { type PoolClient, runNamed } from '../db/client.ts'
+import { type Pool, type PoolClient, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { costOf, keyOf, type RunFacts } from './expression.ts'
 
@@ -113,4 +113,10 @@ function isHost(pattern: string, host: string): boolean {
 function idOf(parts: readonly string[]): Uuid {
   const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+/** Forgets lanes and gates that nobody waits in or has asked for since a day, at most `limit` of each. Returns how many. */
+export async function forgetLanes(engine: Pool, limit: number): Promise<number> {
+  const rows = await runNamed<[number]>(engine, 'forget_lanes', 'select forget_lanes($1)', [limit])
+  return rows[0]?.[0] ?? 0
 }

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { forgetLanes } from '../../src/flow/lanes.ts'
 import type { NewLimit } from '../../src/flow/limit.ts'
 import { createLimit, deleteLimit, pauseLimit, resumeLimit, updateLimit } from '../../src/flow/limits.ts'
 import { createQueue, pauseQueue } from '../../src/flow/queues.ts'
@@ -96,6 +97,20 @@ describe('a limit by key', () => {
     await rescueRuns(stage.db.engine, 1, 10)
     expect(await admit()).toHaveLength(2)
     expect(await heldBy('a')).toBe(2)
+  })
+
+  it('keys that nobody has used for a day are forgotten, those of runs that wait are not', async () => {
+    await limit({ key: 'body.customer', concurrency: 1 })
+    await stage.accept(...many(2, of('waits')), of('begins'))
+    expect(await admit()).toHaveLength(2)
+    // They have ended long ago.
+    await stage.db.owner.query('delete from held')
+    for (const table of ['lanes', 'gates'])
+      await stage.db.owner.query(`update ${table} set seen_at = seen_at - interval '2 days'`)
+    expect(await forgetLanes(stage.db.engine, 100)).toBeGreaterThan(0)
+    const keys = 'select array_agg(key) as value from gates where tenant_id = $1'
+    expect(await stage.value<string[]>(keys, stage.ctx.tenantId)).toEqual(['waits'])
+    expect(await admit()).toHaveLength(1)
   })
 })
 

@@ -13,6 +13,7 @@ import {
   forgetRunKeys,
 } from '@meridian/core/db/janitor'
 import { forgetHandled } from '@meridian/core/dead-letter/keep'
+import { forgetLanes } from '@meridian/core/flow/lanes'
 import type { Log } from '@meridian/core/kernel/log'
 import { forgetOperations } from '@meridian/core/operation/step'
 import { refreshZones } from '@meridian/core/run/refresh-zones'
@@ -46,6 +47,7 @@ export async function runJanitor({ engine, shard, log, retentionDays }: JanitorO
   const blocks = await forgetFarBlocks(engine, limit)
   const details = await forgetRunDetails(engine, retentionDays, limit)
   const runKeys = await forgetRunKeys(engine, limit)
+  const lanes = await forgetLanes(engine, limit)
   const letters = await forgetHandled(engine, retentionDays, limit)
   const operations = await forgetOperations(engine, retentionDays, operationsMax)
   const zones = await refreshZones(engine, { shard, limit: schedulesMax })
@@ -53,6 +55,9 @@ export async function runJanitor({ engine, shard, log, retentionDays }: JanitorO
   await forgetCounters(engine, retentionDays)
   await forgetExecutors(engine)
   await forgetBreakers(engine, retentionDays)
-  const isFull = [keys, payloads, blocks, details, runKeys, letters].includes(limit) || operations === operationsMax
+  const isFull =
+    [keys, payloads, blocks, details, runKeys, letters].includes(limit) ||
+    lanes >= limit ||
+    operations === operationsMax
   return isFull || zones.schedules === schedulesMax ? 'more' : 'idle'
 }
