@@ -75,6 +75,8 @@ async function furnish(theirs: Api, world: World, secret: string): Promise<Owned
     filter: { tags: ['on-no-job'] },
     reason: secret,
   })
+  const breaker = await theirs.ask<{ id: string }>('POST', '/v1/breakers', { host: `${secret}.example.com` })
+  const limit = await theirs.ask<{ id: string }>('POST', '/v1/limits', { name: secret, concurrency: 5 })
   const imported = await theirs.ask<{ id: string }>('POST', '/v1/imports', {
     source: `# ${secret}\n25 6 1 1 * /bin/true\n`,
     timezone: 'Europe/London',
@@ -94,6 +96,8 @@ async function furnish(theirs: Api, world: World, secret: string): Promise<Owned
     blackoutId: blackout.id,
     operationId: operation.id,
     importId: imported.id,
+    breakerId: breaker.id,
+    limitId: limit.id,
     nominalAt: '2030-01-01T00:00:00.000Z',
     // Only a project that is made for it has one; nobody's is as good as a neighbour's here.
     testClockId: 'clk_01jzzzzzzzfzzrzzzzzzzzzzzz',
@@ -118,7 +122,9 @@ async function tryEveryRoute(
       const answer = await world.api.send(method.toUpperCase() as Method, path, bodyFor(method, template, requestBody))
       // A create by somebody else's external id makes one's own job: the id is free in one's own project.
       const isOwn = template.endsWith('by-external-id/{externalId}') && method === 'put'
-      const allowed = parameters.length === 0 || isOwn ? answer.status < 500 : [404, 405].includes(answer.status)
+      // What only operators may is refused before anybody looks for what it is about.
+      const refusals = /\/(un)?pin$/.test(template) ? [403] : [404, 405]
+      const allowed = parameters.length === 0 || isOwn ? answer.status < 500 : refusals.includes(answer.status)
       if (isOwn) await world.api.send('DELETE', `/v1/jobs/${String(answer.body.id)}`)
       ensure(allowed, `${method} ${template} was answered ${answer.status}: ${answer.text}`)
       assertSilent(
