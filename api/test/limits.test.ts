@@ -2,6 +2,7 @@ import { tenantScopes } from '@meridian/core/access/scope'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { z } from 'zod'
 import type { limitWire } from '../src/wire/limit.ts'
+import type { limitUsageWire, queueUsageWire } from '../src/wire/usage.ts'
 import { type Client, type Page, type Problem, type Run, startTestApi, type TestApi, target } from './api.ts'
 
 type Limit = z.output<typeof limitWire>
@@ -80,4 +81,21 @@ test('a run beyond the backlog is refused with 429, and told when to come again'
   const refused = await client.post<Problem>('/v1/runs', { target, queue: 'short' })
   expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([429, 'rate-limited', '1'])
   expect((await client.post<Run>('/v1/runs', { target, queue: 'long' })).status).toBe(201)
+})
+
+test('who waits for a limit and for a queue is told, by the value of its key, and a run says what it waits for', async () => {
+  const { id } = (await set({ name: 'seen', key: 'body.customer', rate: { count: 60, per: 'PT1H', burst: 1 } })).body
+  const run = await client.post<Run>('/v1/runs', { target: { ...target, body: { customer: 'a' } }, queue: 'seen' })
+  const usage = await client.get<Page<z.output<typeof limitUsageWire>>>(`/v1/limits/${id}/usage?key=a`)
+  expect(usage.body.data).toMatchObject([
+    { key: 'a', used: 0, room: 1, tokens: 1, waiting: 1, firstWaiting: [{ runId: run.body.id }] },
+  ])
+  expect((await client.get<Page<unknown>>(`/v1/limits/${id}/usage?key=b`)).body.data).toEqual([])
+  const queue = await client.get<z.output<typeof queueUsageWire>>('/v1/queues/seen/usage')
+  expect(queue.body).toMatchObject({ queue: { used: 0, waiting: 1 }, tenant: { used: 0 } })
+  await client.post(`/v1/limits/${id}/pause`, { reason: 'moving' })
+  const why = await client.get<{ reasons: unknown[] }>(`/v1/runs/${run.body.id}/why`)
+  expect(why.body.reasons).toContainEqual(
+    expect.objectContaining({ code: 'limit-paused', evidence: expect.objectContaining({ limitId: id, name: 'seen' }) }),
+  )
 })

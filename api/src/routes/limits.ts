@@ -13,6 +13,7 @@ import {
   updateLimit,
 } from '@meridian/core/flow/limits'
 import { queueNames, resolveQueue } from '@meridian/core/flow/queues'
+import { limitUsage } from '@meridian/core/flow/usage'
 import { pauseReasonValue } from '@meridian/core/job/job'
 import { z } from 'zod'
 import type { Services } from '../http/env.ts'
@@ -20,6 +21,7 @@ import { expectedVersion } from '../http/etag.ts'
 import { needs, operation, Reply } from '../http/operation.ts'
 import { expressions, limitNameValue, limitToWire, limitWire, scopeInput, settings, toRate } from '../wire/limit.ts'
 import { pageOf, pageQuery, toPage, toPageRequest } from '../wire/page.ts'
+import { limitUsageToWire, limitUsageWire } from '../wire/usage.ts'
 import { naming, pathId } from '../wire/values.ts'
 
 const limitParams = z.object({ limitId: pathId('lim') })
@@ -123,6 +125,25 @@ const get = operation({
   handle: async ({ ctx, params }) => answerOf(ctx, await getLimit(ctx, params.limitId)),
 })
 
+const usage = operation({
+  id: 'getLimitUsage',
+  method: 'get',
+  path: '/v1/limits/{limitId}/usage',
+  tag: 'Limits',
+  summary: 'See who holds a limit, who waits for it, and when the next token comes',
+  description:
+    'With a key, one item for each value that runs have had within a day, in no order that means something; `key` asks for one of them.',
+  access: needs('queues:read'),
+  params: limitParams,
+  query: z.strictObject({
+    key: z.string().max(256).optional().meta({ description: 'Only this value of its key.' }),
+    ...pageQuery,
+  }),
+  answer: { status: 200, description: 'A page of values.', schema: pageOf(limitUsageWire) },
+  handle: async ({ ctx, params, query }) =>
+    toPage(await limitUsage(ctx, params.limitId, { ...toPageRequest(query), key: query.key }), limitUsageToWire),
+})
+
 const update = operation({
   id: 'updateLimit',
   method: 'patch',
@@ -222,4 +243,4 @@ const pinning = (isPinned: boolean) =>
     handle: async ({ ctx, params }) => answerOf(ctx, await pinLimit(ctx, params.limitId, isPinned)),
   })
 
-export const limitOperations = [create, list, get, update, remove, pause, resume, pinning(true), pinning(false)]
+export const limitOperations = [create, list, get, usage, update, remove, pause, resume, pinning(true), pinning(false)]

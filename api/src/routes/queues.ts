@@ -11,6 +11,7 @@ import {
   resumeQueue,
   updateQueue,
 } from '@meridian/core/flow/queues'
+import { queueUsage } from '@meridian/core/flow/usage'
 import { pauseReasonValue } from '@meridian/core/job/job'
 import { notFound } from '@meridian/core/kernel/errors'
 import { z } from 'zod'
@@ -18,6 +19,7 @@ import { expectedVersion } from '../http/etag.ts'
 import { needs, operation, Reply } from '../http/operation.ts'
 import { pageOf, pageQuery, toPage, toPageRequest } from '../wire/page.ts'
 import { queueToWire, queueWire } from '../wire/queue.ts'
+import { queueUsageToWire, queueUsageWire } from '../wire/usage.ts'
 import { naming } from '../wire/values.ts'
 
 const queueParams = z.object({
@@ -98,6 +100,23 @@ const get = operation({
   },
 })
 
+const usage = operation({
+  id: 'getQueueUsage',
+  method: 'get',
+  path: '/v1/queues/{queueName}/usage',
+  tag: 'Queues',
+  summary: 'See who holds the slots of a queue, and who waits for one',
+  description:
+    'And the same of the organisation, whose slots its runs take as well. Limits beyond that tell their own.',
+  access: needs('queues:read'),
+  params: queueParams,
+  answer: { status: 200, description: 'Who holds and who waits.', schema: queueUsageWire },
+  async handle({ ctx, params }) {
+    const { id } = await findQueue(ctx, params.queueName)
+    return queueUsageToWire(await queueUsage(ctx, id))
+  },
+})
+
 const update = operation({
   id: 'updateQueue',
   method: 'patch',
@@ -156,4 +175,4 @@ const resume = operation({
   },
 })
 
-export const queueOperations = [create, list, get, update, pause, resume]
+export const queueOperations = [create, list, get, usage, update, pause, resume]

@@ -9,6 +9,8 @@ const evidenceWire = z
     jobId: wireId('job').optional(),
     queue: z.string().optional(),
     host: z.string().optional().meta({ description: 'Whose breaker holds it.' }),
+    limitId: wireId('lim').optional(),
+    key: z.string().optional().meta({ description: "The value of the limit's key." }),
     by: actor.optional(),
     reason: z.string().optional(),
     since: instant.optional(),
@@ -47,10 +49,11 @@ export const whyWire = z
   .meta({ id: 'Why', description: 'All reasons that hold now, the one that decides first.' })
 
 function evidenceToWire(evidence: Evidence): z.output<typeof evidenceWire> {
-  const { runIds, jobId, by, since, until, at, ...rest } = evidence
+  const { runIds, jobId, limitId, by, since, until, at, ...rest } = evidence
   return {
     ...(runIds === undefined ? {} : { runIds: runIds.map((id) => toWireId('run', id)) }),
     ...(jobId === undefined ? {} : { jobId: toWireId('job', jobId) }),
+    ...(limitId === undefined ? {} : { limitId: toWireId('lim', limitId) }),
     ...(by === undefined ? {} : { by: toActor(by) }),
     ...(since === undefined ? {} : { since: toInstant(since) }),
     ...(until === undefined ? {} : { until: toInstant(until) }),

@@ -8,6 +8,7 @@ import type { Uuid } from '../kernel/ids.ts'
 import { compileSchedule } from '../schedule/compile.ts'
 import type { FullSchedule } from '../schedule/full-schedule.ts'
 import { nativeZones } from '../schedule/zone.ts'
+import { limitReasons } from './limits.ts'
 import { evidenceOf, type Reason, type Why, whyOf } from './why.ts'
 
 /** Why a job does not run at this moment, or did not at its last instant. Throws `not-found`. */
@@ -26,6 +27,8 @@ interface Facts {
   last: { outcome: string; reason: string | null; nominalAt: Date } | null
   pending: { dueAt: Date; runId: Uuid } | null
   open: Uuid[]
+  /** The first of them that waits for a slot. */
+  waiting: Uuid | null
 }
 
 const shownMax = 10
@@ -39,6 +42,7 @@ type FactRow = [
   pendingRun: Uuid | null,
   pendingAt: Date | null,
   open: Uuid[],
+  waiting: Uuid | null,
 ]
 
 async function readFacts(tx: Tx, { id, queueId }: JobRow): Promise<Facts> {
@@ -48,7 +52,8 @@ async function readFacts(tx: Tx, { id, queueId }: JobRow): Promise<Facts> {
     `select extract(epoch from coalesce(c.now_at, clock_timestamp()))::float8 * 1000, q.pool, l.outcome, l.reason, l.nominal_at, p.id, p.due_at,
        array(select id from (
          select id from held where tenant_id = $1 and job_id = $2 union all select id from ready where tenant_id = $1 and job_id = $2
-         union all select id from due where tenant_id = $1 and job_id = $2 and (attempt > 0 or pool < 0)) x order by id limit ${shownMax})
+         union all select id from due where tenant_id = $1 and job_id = $2 and (attempt > 0 or pool < 0)) x order by id limit ${shownMax}),
+       (select id from ready where tenant_id = $1 and job_id = $2 and pool > 0 order by due_at, id limit 1)
      from queues q
      left join test_clocks c on c.tenant_id = $1 and c.project_id = q.project_id
      left join lateral (
@@ -61,13 +66,14 @@ async function readFacts(tx: Tx, { id, queueId }: JobRow): Promise<Facts> {
     [tx.tenantId, id, queueId],
   )
   if (rows[0] === undefined) throw new Error('a job without a queue')
-  const [nowMs, pool, outcome, reason, nominalAt, runId, dueAt, open] = rows[0]
+  const [nowMs, pool, outcome, reason, nominalAt, runId, dueAt, open, waiting] = rows[0]
   return {
     nowMs,
     pool,
     last: outcome === null || nominalAt === null ? null : { outcome, reason, nominalAt },
     pending: runId === null || dueAt === null ? null : { runId, dueAt },
     open,
+    waiting,
   }
 }
 
@@ -95,12 +101,13 @@ function standing({ archivedAt, state, pausedAt, pausedBy, pauseReason, pauseUnt
 const behindMs = 5_000
 
 /** What stands between now and the next run. */
-async function coming(tx: Tx, job: JobRow, { nowMs, pool, pending, open }: Facts): Promise<Reason[]> {
+async function coming(tx: Tx, job: JobRow, { nowMs, pool, pending, open, waiting }: Facts): Promise<Reason[]> {
   const reasons: Reason[] = []
   if (open.length > 0) {
     const detail = 'It has runs that have not ended.'
     reasons.push({ code: 'running', detail, evidence: { runIds: open }, expectedAt: null })
   }
+  if (waiting !== null) reasons.push(...(await limitReasons(tx, waiting)))
   if (job.spec === null) return reasons
   if (pending !== null) {
     const { runId, dueAt } = pending

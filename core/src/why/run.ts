@@ -6,6 +6,7 @@ import { nilUuid, type Uuid } from '../kernel/ids.ts'
 import { listAttempts, readRun } from '../run/get.ts'
 import type { Run, RunStatus } from '../run/run.ts'
 import { heldReasons } from './held.ts'
+import { limitReasons } from './limits.ts'
 import { evidenceOf, type Reason, type Why, type WhyCode, whyOf } from './why.ts'
 
 /** Why a run is not performed at this moment, or how it ended. Throws `not-found`. */
@@ -32,6 +33,10 @@ function endedReason({ status, error, attempt, finishedAt }: Run): Reason {
   if (status === 'expired') {
     const what = error === 'start-deadline' ? 'begun' : 'ended'
     return { code: 'deadline-passed', detail: `It had not ${what} in time and expired.`, evidence, expectedAt: null }
+  }
+  if (status === 'skipped' && error === 'backlog') {
+    const detail = 'It was skipped: as many waited as a limit lets wait.'
+    return { code: 'backlog-full', detail, evidence, expectedAt: null }
   }
   const [code, detail] = endCodes[status] ?? ['failed', 'It has ended.']
   return { code, detail, evidence, expectedAt: null }
@@ -189,7 +194,8 @@ const slotStatement = `
     array(select h.id from held h where h.pool = $2 and h.tenant_id = $1 and h.queue_id = q.id order by h.since, h.id limit ${shownMax}),
     tl.concurrency, tl.paused, (select count(*)::int from held h where h.pool = $2 and h.tenant_id = $1),
     array(select h.id from held h where h.pool = $2 and h.tenant_id = $1 order by h.since, h.id limit ${shownMax}),
-    (select count(*)::int from (select from ready w where w.pool = $2 and w.tenant_id = $1 and w.queue_id = q.id
+    (select count(*)::int from (select from ready w
+      where w.pool in ($2, ($2 + 1000)::smallint) and w.tenant_id = $1 and w.queue_id = q.id
       and (w.priority, w.due_at, w.id) < ($4::smallint, $5::timestamptz, $6::uuid) limit ${aheadMax}) one),
     (select avg(duration_ms)::float8 from (select queue_id, duration_ms from runs
       where tenant_id = $1 and project_id = q.project_id order by id desc limit 200) r where r.queue_id = q.id),
@@ -227,6 +233,7 @@ async function slotReasons(tx: Tx, { queueId, priority, dueAt, id }: Run, pool: 
     const evidence = { limit: tenantLimit, used: tenantUsed, ahead, runIds: tenantHolders }
     reasons.push({ code: 'tenant-full', detail, evidence, expectedAt })
   }
+  reasons.push(...(await limitReasons(tx, id)))
   if (executors.alive === 0) reasons.push(noExecutor(executors))
   else if (executors.held >= executors.slots) {
     const detail = `All executors are busy: ${executors.held} of ${executors.slots} slots are taken.`

@@ -9,6 +9,9 @@ export const whyCodes = [
   'waits-for-test-clock',
   'queue-paused',
   'queue-full',
+  'limit-paused',
+  'limit-full',
+  'limit-rate',
   'tenant-paused',
   'tenant-full',
   'breaker-open',
@@ -18,6 +21,7 @@ export const whyCodes = [
   'on-its-way',
   'running',
   'deadline-passed',
+  'backlog-full',
   'skipped',
   'cancelled',
   'failed',
@@ -41,6 +45,9 @@ export interface Evidence {
   jobId?: Uuid
   queue?: string
   host?: string
+  limitId?: Uuid
+  /** The value of a limit's key. */
+  key?: string
   /** As the audit trail writes actors. */
   by?: string
   reason?: string

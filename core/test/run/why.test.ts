@@ -4,6 +4,9 @@ import { tripBreaker } from '../../src/breaker/trip.ts'
 import { createBlackout } from '../../src/calendar/blackouts.ts'
 import { createCalendar } from '../../src/calendar/create.ts'
 import { createTestClock } from '../../src/clock/test-clocks.ts'
+import type { Ctx } from '../../src/db/context.ts'
+import type { NewLimit } from '../../src/flow/limit.ts'
+import { createLimit, pauseLimit } from '../../src/flow/limits.ts'
 import { createQueue, pauseQueue } from '../../src/flow/queues.ts'
 import { archiveJob } from '../../src/job/archive.ts'
 import { createJob } from '../../src/job/create.ts'
@@ -11,7 +14,7 @@ import type { NewJob } from '../../src/job/job.ts'
 import { pauseJob } from '../../src/job/set-state.ts'
 import { setJobMode } from '../../src/job/shadow.ts'
 import type { Uuid } from '../../src/kernel/ids.ts'
-import { acceptMinding } from '../../src/run/accept.ts'
+import { acceptMinding, acceptRuns } from '../../src/run/accept.ts'
 import { announceExecutor } from '../../src/run/admit.ts'
 import { cancelRun } from '../../src/run/cancel.ts'
 import { batchValue } from '../../src/run/create-key.ts'
@@ -123,6 +126,57 @@ describe('a run', () => {
       [tenant.tenantId],
     )
     expect(codesOf(await whyRun(run?.id, ctx))).toEqual(['tenant-paused', 'tenant-full'])
+  })
+
+  const limit = (ctx: Ctx, changes: Partial<NewLimit>) => {
+    const none = { key: null, cost: null, concurrency: null, rate: null, backlog: null }
+    return createLimit(ctx, { name: 'fair', scope: { type: 'project' }, ...none, ...changes })
+  }
+  const someone = async (): Promise<Ctx> => testCtx(stage.db, await createTenant(stage.db))
+  const next = async (ctx: Ctx): Promise<Why> => whyRun((await stage.acceptAs(ctx, {}))[0]?.id, ctx)
+
+  it('that a paused limit stops says who paused it, and why', async () => {
+    const ctx = await someone()
+    const { id: limitId } = await limit(ctx, { concurrency: 5 })
+    await pauseLimit(ctx, limitId, 'moving')
+    expect((await next(ctx)).reasons).toMatchObject([
+      {
+        code: 'limit-paused',
+        evidence: { limitId, name: 'fair', reason: 'moving', by: expect.stringMatching(/^key:/) },
+      },
+    ])
+  })
+
+  it('of a full limit names who holds it, of which value', async () => {
+    const ctx = await someone()
+    const { id: limitId } = await limit(ctx, { key: 'body.a', concurrency: 1 })
+    const [holder] = await stage.acceptAs(ctx, {})
+    await stage.admit()
+    const evidence = { limitId, key: '1', limit: 1, used: 1, ahead: 0, runIds: [holder?.id] }
+    expect(await next(ctx)).toMatchObject({ reasons: [{ code: 'limit-full', evidence }], isWaiting: true })
+    expect((await next(ctx)).reasons).toMatchObject([{ code: 'limit-full', evidence: { ...evidence, ahead: 1 } }])
+  })
+
+  it('beyond a rate says until when, and when its own turn comes', async () => {
+    const ctx = await someone()
+    await limit(ctx, { key: 'body.a', rate: { count: 6, perMs: 3_600_000, burst: 1 } })
+    await stage.acceptAs(ctx, {}, {})
+    await stage.admit()
+    const why = await next(ctx)
+    expect(why.reasons).toMatchObject([{ code: 'limit-rate', evidence: { limit: 6, ahead: 1 } }])
+    const until = why.reasons[0]?.evidence.until?.getTime() ?? 0
+    expect(until).toBeGreaterThan(Date.now() + 500_000)
+    expect(why.expectedAt?.getTime()).toBe(until + 600_000)
+  })
+
+  it('that a full backlog dropped says so', async () => {
+    const ctx = await someone()
+    await limit(ctx, { backlog: { max: 1, whenFull: 'drop-oldest' } })
+    const [dropped] = await stage.acceptAs(ctx, {})
+    await stage.acceptAs(ctx, {})
+    expect((await whyRun(dropped?.id, ctx)).reasons).toMatchObject([
+      { code: 'backlog-full', evidence: { error: 'backlog' } },
+    ])
   })
 
   it('without an executor alive says since when', async () => {
@@ -306,6 +360,20 @@ describe('a job', () => {
       [stage.tenant.tenantId, id, stage.tenant.projectId, outcome, reason],
     )
     expect((await whyJob(id)).reasons).toMatchObject([{ code: 'not-due' }, { code, evidence: { reason } }])
+  })
+
+  it('whose run a limit stops says which', async () => {
+    const ctx = testCtx(stage.db, await createTenant(stage.db))
+    const { id } = await createJob(ctx, sampleJob({ schedule: null }))
+    const none = { key: null, cost: null, rate: null, backlog: null }
+    const made = await createLimit(ctx, { name: 'one', scope: { type: 'job', jobId: id }, ...none, concurrency: 1 })
+    const start = async () => acceptRuns(stage.intake, [await prepareJobRun(ctx, id, {})], false)
+    await start()
+    await stage.admit()
+    await start()
+    const why = note(await explainJob(ctx, id))
+    expect(codesOf(why)).toEqual(['no-schedule', 'running', 'limit-full'])
+    expect(why).toMatchObject({ isWaiting: true, reasons: [{}, {}, { evidence: { limitId: made.id } }] })
   })
 
   it('with open runs names them', async () => {

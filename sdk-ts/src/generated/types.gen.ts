@@ -1794,6 +1794,61 @@ export type LimitScope = {
     host: string;
 };
 
+/**
+ * Who holds a limit and who waits for it, for one value of its key.
+ */
+export type LimitUsage = {
+    /**
+     * The value of its key; empty where it has none.
+     */
+    key: string;
+    concurrency: number | null;
+    /**
+     * Units that it lets through at this moment; null: any number.
+     */
+    room: number | null;
+    /**
+     * Tokens of its rate that are there; null: it has none.
+     */
+    tokens: number | null;
+    /**
+     * When there is a token again, where there is none now.
+     */
+    nextTokenAt: string | null;
+    /**
+     * Runs that count against its backlog, also those that are due later; null: it has none.
+     */
+    backlog: number | null;
+    /**
+     * Units in use.
+     */
+    used: number;
+    /**
+     * Runs that use them.
+     */
+    holding: number;
+    /**
+     * Those that have held longest, at most ten; runs of other projects are not named.
+     */
+    holders: Array<SlotHolder>;
+    /**
+     * Runs that are due and wait.
+     */
+    waiting: number;
+    /**
+     * Counting stopped: there may be more that wait.
+     */
+    isLowerBound: boolean;
+    /**
+     * The next of them, at most ten.
+     */
+    firstWaiting: Array<SlotWaiter>;
+    /**
+     * Since when the one waits that has waited longest.
+     */
+    waitingSince: string | null;
+};
+
 export type ListedCalendar = {
     id: string;
     name: string;
@@ -2663,6 +2718,14 @@ export type QueueDepth = {
     isLowerBound: boolean;
 };
 
+export type QueueUsage = {
+    queue: SlotUsage;
+    /**
+     * Of the organisation, in the pool of the queue.
+     */
+    tenant: SlotUsage;
+};
+
 export type ReadIcs = {
     /**
      * The file: its events become days and ranges.
@@ -3272,6 +3335,55 @@ export type SigningKeys = {
     }>;
 };
 
+/**
+ * A run that has a slot.
+ */
+export type SlotHolder = {
+    runId: string;
+    since: string;
+    units: number;
+};
+
+/**
+ * Who has slots and who waits for one.
+ */
+export type SlotUsage = {
+    concurrency: number;
+    /**
+     * Units in use.
+     */
+    used: number;
+    /**
+     * Runs that use them.
+     */
+    holding: number;
+    /**
+     * Those that have held longest, at most ten; runs of other projects are not named.
+     */
+    holders: Array<SlotHolder>;
+    /**
+     * Runs that are due and wait.
+     */
+    waiting: number;
+    /**
+     * Counting stopped: there may be more that wait.
+     */
+    isLowerBound: boolean;
+    /**
+     * The next of them, at most ten.
+     */
+    firstWaiting: Array<SlotWaiter>;
+    /**
+     * Since when the one waits that has waited longest.
+     */
+    waitingSince: string | null;
+};
+
+export type SlotWaiter = {
+    runId: string;
+    dueAt: string;
+};
+
 export type SwitchImport = {
     mode: JobMode;
 };
@@ -3405,7 +3517,7 @@ export type Why = {
     expiresAt: string | null;
 };
 
-export type WhyCode = 'not-due' | 'waits-for-retry' | 'waits-for-earlier-run' | 'waits-for-batch' | 'waits-for-test-clock' | 'queue-paused' | 'queue-full' | 'tenant-paused' | 'tenant-full' | 'breaker-open' | 'no-executor' | 'pool-full' | 'next-in-line' | 'on-its-way' | 'running' | 'deadline-passed' | 'skipped' | 'cancelled' | 'failed' | 'succeeded' | 'job-archived' | 'job-paused' | 'in-shadow' | 'no-schedule' | 'schedule-over' | 'blackout' | 'calendar' | 'scheduler-behind' | 'last-skipped' | 'last-missed';
+export type WhyCode = 'not-due' | 'waits-for-retry' | 'waits-for-earlier-run' | 'waits-for-batch' | 'waits-for-test-clock' | 'queue-paused' | 'queue-full' | 'limit-paused' | 'limit-full' | 'limit-rate' | 'tenant-paused' | 'tenant-full' | 'breaker-open' | 'no-executor' | 'pool-full' | 'next-in-line' | 'on-its-way' | 'running' | 'deadline-passed' | 'backlog-full' | 'skipped' | 'cancelled' | 'failed' | 'succeeded' | 'job-archived' | 'job-paused' | 'in-shadow' | 'no-schedule' | 'schedule-over' | 'blackout' | 'calendar' | 'scheduler-behind' | 'last-skipped' | 'last-missed';
 
 /**
  * What a reason is seen by; only what there is.
@@ -3421,6 +3533,11 @@ export type WhyEvidence = {
      * Whose breaker holds it.
      */
     host?: string;
+    limitId?: string;
+    /**
+     * The value of the limit's key.
+     */
+    key?: string;
     /**
      * A key, a person, or `system`.
      */
@@ -9754,6 +9871,63 @@ export type UpdateQueueResponses = {
 
 export type UpdateQueueResponse = UpdateQueueResponses[keyof UpdateQueueResponses];
 
+export type GetQueueUsageData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        queueName: string;
+    };
+    query?: never;
+    url: '/v1/queues/{queueName}/usage';
+};
+
+export type GetQueueUsageErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetQueueUsageError = GetQueueUsageErrors[keyof GetQueueUsageErrors];
+
+export type GetQueueUsageResponses = {
+    /**
+     * Who holds and who waits.
+     */
+    200: QueueUsage;
+};
+
+export type GetQueueUsageResponse = GetQueueUsageResponses[keyof GetQueueUsageResponses];
+
 export type PauseQueueData = {
     body?: PauseQueue;
     headers?: {
@@ -10640,6 +10814,86 @@ export type UpdateLimitResponses = {
 };
 
 export type UpdateLimitResponse = UpdateLimitResponses[keyof UpdateLimitResponses];
+
+export type GetLimitUsageData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        limitId: string;
+    };
+    query?: {
+        /**
+         * Only this value of its key.
+         */
+        key?: string;
+        /**
+         * The most items of a page.
+         */
+        limit?: number;
+        /**
+         * `nextCursor` of the page before.
+         */
+        cursor?: string;
+    };
+    url: '/v1/limits/{limitId}/usage';
+};
+
+export type GetLimitUsageErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetLimitUsageError = GetLimitUsageErrors[keyof GetLimitUsageErrors];
+
+export type GetLimitUsageResponses = {
+    /**
+     * A page of values.
+     */
+    200: {
+        data: Array<LimitUsage>;
+        /**
+         * Ask with this for the next page; null on the last one.
+         */
+        nextCursor: string | null;
+    };
+};
+
+export type GetLimitUsageResponse = GetLimitUsageResponses[keyof GetLimitUsageResponses];
 
 export type PauseLimitData = {
     body?: PauseLimit;
