@@ -1,4 +1,5 @@
-import { type Pool, runNamed } from '../db/client.ts'
+import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
+import { type Line, lineKey, linesAfter, type Owed, rememberOwed, shareLines } from '../flow/lines.ts'
 import type { Uuid } from '../kernel/ids.ts'
 
 /**
@@ -19,30 +20,127 @@ export interface AdmitOptions {
   queuedSeconds: number
   /** With fewer slots free nothing is admitted: more will be in a moment. */
   roomMin?: number
+  /** What the division before this one left owed: kept by whoever looks again and again. */
+  owed?: Owed
   /** Told of each run that was cancelled for a newer one while an executor has it. */
   onStopped?: ((run: { id: Uuid; fence: number }) => void) | undefined
 }
 
 /**
- * Gives slots to runs that are due, in one transaction; several dispatchers may call it at once, one of them works.
- * The runs come in order of their due instants.
+ * Gives slots to runs that are due, by fair share: among tenants, then among a tenant's queues, by weight, then among the
+ * lanes of a queue. Several dispatchers may call it at once; each step is one transaction, and one of them works at a
+ * time. The runs come in order of their due instants.
  */
 export async function admitRuns(pool: Pool, options: AdmitOptions): Promise<Admitted[]> {
+  const admitted: Admitted[] = []
+  for (let look = 0; look < looksMax; look++) {
+    const { runs, waiting } = await admitPlain(pool, options, options.batch - admitted.length)
+    admitted.push(...runs)
+    if (waiting === undefined) break
+    const taken = await divideRoom(pool, options, waiting)
+    admitted.push(...taken)
+    // Others wait than were told of: they may have what these did not want.
+    if (taken.length >= waiting.room || waiting.lines.length < linesMax) break
+  }
+  return admitted.sort((one, other) => one[4] - other[4])
+}
+
+/** As many lines as admission tells of at once, and how often it is asked for others. */
+const linesMax = 64
+const looksMax = 8
+/** How often what some did not want is divided again. */
+const roundsMax = 6
+
+type WireLine = [
+  Uuid,
+  Uuid,
+  Uuid | null,
+  ...numbers: [number, number, number, number, number, number, number, number | null],
+]
+
+/** Slots to be divided, and among whom. */
+interface Waiting {
+  room: number
+  lines: Line[]
+}
+
+/** A run; one to be stopped, without a due instant; or, last, what has to be divided. */
+type AdmitRow =
+  | [...Admitted, null]
+  | [Uuid, Uuid, Uuid, number, null, null, null]
+  | [null, null, null, null, null, null, { room: number; lines: WireLine[] }]
+
+/** Admits what needs no division. */
+async function admitPlain(pool: Pool, options: AdmitOptions, batch: number) {
   const text = 'select * from admit_runs($1::smallint, $2, $3, $4, $5, $6)'
-  const rows = await runNamed<Admitted | [Uuid, Uuid, Uuid, number, null, null]>(pool, 'admit_runs', text, [
+  const { capacity, aheadMs, queuedSeconds, roomMin = 1 } = options
+  const values = [options.pool, batch, capacity, aheadMs, queuedSeconds, roomMin]
+  const runs: Admitted[] = []
+  let waiting: Waiting | undefined
+  for (const row of await runNamed<AdmitRow>(pool, 'admit_runs', text, values)) {
+    if (row[6] !== null) waiting = { room: row[6].room, lines: row[6].lines.map(toLine) }
+    else if (row[5] === null) options.onStopped?.({ id: row[2], fence: row[3] })
+    else runs.push([row[0], row[1], row[2], row[3], row[4], row[5]])
+  }
+  return { runs, waiting }
+}
+
+function toLine([tenantId, queueId, laneId, ...numbers]: WireLine): Line {
+  const [tenantWeight, tenantUsed, tenantMax, queueWeight, queueUsed, queueMax, used, wants] = numbers
+  const tenant = { tenantId, tenantWeight, tenantUsed, tenantMax }
+  return {
+    ...tenant,
+    queueId,
+    queueWeight,
+    queueUsed,
+    queueMax,
+    laneId,
+    used,
+    wants: wants ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+/** Nobody counts how many wait in a line: taking them tells, and what it left over is divided again. */
+async function divideRoom(pool: Pool, options: AdmitOptions, { room, lines: before }: Waiting): Promise<Admitted[]> {
+  const { owed = new Map() } = options
+  const admitted: Admitted[] = []
+  let lines = before
+  for (let round = 0; round < roundsMax && admitted.length < room; round++) {
+    const shares = shareLines(lines, room - admitted.length, owed)
+    const { runs, counts } = await takeLines(pool, options, lines, shares)
+    admitted.push(...runs)
+    lines = linesAfter(lines, shares, counts)
+    if (lines.every(({ wants }) => wants < 1)) break
+  }
+  if (admitted.length > 0) rememberOwed(before, lines, owed)
+  return admitted
+}
+
+/** Gives each line its share, or as much of it as waits there; tells how much that was. */
+async function takeLines(pool: Pool, options: AdmitOptions, lines: Line[], shares: number[]) {
+  const text = 'select * from admit_lines($1::smallint, $2, $3, $4, $5::uuid[], $6::uuid[], $7::uuid[], $8::int[])'
+  const asked = lines.flatMap((line, index) =>
+    (shares[index] ?? 0) > 0 ? [{ ...line, share: shares[index] ?? 0 }] : [],
+  )
+  const rows = await runNamed<[...Admitted, Uuid | null]>(pool, 'admit_lines', text, [
     options.pool,
     options.batch,
     options.capacity,
-    options.aheadMs,
     options.queuedSeconds,
-    options.roomMin ?? 1,
+    arrayLiteral(asked.map(({ tenantId }) => tenantId)),
+    arrayLiteral(asked.map(({ queueId }) => queueId)),
+    arrayLiteral(asked.map(({ laneId }) => laneId)),
+    arrayLiteral(asked.map(({ used, share }) => used + share)),
   ])
-  const isAdmitted = (row: (typeof rows)[number]): row is Admitted => row[5] !== null
-  const first = rows.findIndex(isAdmitted)
-  // What was stopped comes first, and mostly nothing was.
-  const stopped = first === -1 ? rows : rows.slice(0, first)
-  for (const [, , id, fence] of stopped) options.onStopped?.({ id, fence })
-  return first === -1 ? [] : rows.slice(first).filter(isAdmitted)
+  const taken = new Map<string, number>()
+  for (const [, queueId, , , , , laneId] of rows) {
+    const key = lineKey({ queueId, laneId })
+    taken.set(key, (taken.get(key) ?? 0) + 1)
+  }
+  return {
+    runs: rows.map((row): Admitted => [row[0], row[1], row[2], row[3], row[4], row[5]]),
+    counts: lines.map((line) => taken.get(lineKey(line)) ?? 0),
+  }
 }
 
 /** What a dispatcher needs to know to sleep well. */

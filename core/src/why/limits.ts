@@ -27,7 +27,7 @@ export async function limitReasons(tx: Tx, runId: Uuid): Promise<Reason[]> {
     'why_limits',
     `select g.id, f.name, n.cost, f.rate_ms::float8, f.rate_count, f.paused_at, f.paused_by, f.pause_reason,
        (select count(*)::int from (select from ready w where w.tenant_id = $1 and w.lane = r.lane and w.pool > 0
-         and (w.priority, w.due_at, w.id) < (r.priority, r.due_at, r.id) limit ${aheadMax}) one),
+         and (w.due_at + w.priority * priority_step(), w.id) < (r.due_at + r.priority * priority_step(), r.id) limit ${aheadMax}) one),
        (select avg(duration_ms)::float8 from (select queue_id, duration_ms from runs
          where tenant_id = $1 and project_id = r.project_id order by id desc limit 200) x where x.queue_id = r.queue_id),
        extract(epoch from clock_timestamp())::float8 * 1000

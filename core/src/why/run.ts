@@ -194,9 +194,9 @@ const slotStatement = `
     array(select h.id from held h where h.pool = $2 and h.tenant_id = $1 and h.queue_id = q.id order by h.since, h.id limit ${shownMax}),
     tl.concurrency, tl.paused, (select count(*)::int from held h where h.pool = $2 and h.tenant_id = $1),
     array(select h.id from held h where h.pool = $2 and h.tenant_id = $1 order by h.since, h.id limit ${shownMax}),
-    (select count(*)::int from (select from ready w
-      where w.pool in ($2, ($2 + 1000)::smallint) and w.tenant_id = $1 and w.queue_id = q.id
-      and (w.priority, w.due_at, w.id) < ($4::smallint, $5::timestamptz, $6::uuid) limit ${aheadMax}) one),
+    (select count(*)::int from (select from generate_series(1, 5) p cross join lateral (
+      select from ready w where w.pool in ($2, ($2 + 1000)::smallint) and w.tenant_id = $1 and w.queue_id = q.id and w.priority = p
+        and (w.due_at, w.id) < ($5::timestamptz + ($4::smallint - p) * priority_step(), $6::uuid) limit ${aheadMax}) w limit ${aheadMax}) one),
     (select avg(duration_ms)::float8 from (select queue_id, duration_ms from runs
       where tenant_id = $1 and project_id = q.project_id order by id desc limit 200) r where r.queue_id = q.id),
     extract(epoch from clock_timestamp())::float8 * 1000

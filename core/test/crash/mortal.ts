@@ -10,7 +10,7 @@ export interface Mortal {
   hasDied(): boolean
 }
 
-const changing = /^commit|\b(insert|update|delete|admit_runs|accept_\w+)\b/i
+const changing = /^commit|\b(insert|update|delete|admit_\w+|accept_\w+)\b/i
 
 const textOf = ([first]: unknown[]): string =>
   typeof first === 'string' ? first : String((first as { text?: unknown }).text)

@@ -89,6 +89,12 @@ const runs: Record<string, Step> = {
     await scene.sql('update due set due_at = now() where nominal_at = $1', scene.at(1))
     return admit
   },
+  'admission: slots divided among queues that all want more': async (scene) => {
+    await scene.stage.accept(...['a', 'a', 'a', 'b', 'b', 'b'].map((queue) => ({ queue, dueAt: scene.at(-1) })))
+    // The queues are made the first time only.
+    for (const table of ['events', 'audit_entries']) await scene.sql(`delete from ${table}`)
+    return ({ engine }) => admitRuns(engine, { pool: 1, batch: 100, capacity: 4, aheadMs: 25, queuedSeconds: 5 })
+  },
   'a deadline': async (scene) => {
     await scene.written({ startWithin: 'PT1H' })
     await scene.sql("update run_deadlines set start_by = now() - interval '1 s', check_at = now() - interval '1 s'")

@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import type { Ctx } from '../../src/db/context.ts'
+import { createLimit } from '../../src/flow/limits.ts'
 import { createQueue, pauseQueue, resumeQueue, updateQueue } from '../../src/flow/queues.ts'
 import { nilUuid } from '../../src/kernel/ids.ts'
 import { type Admitted, admitRuns, lookAhead } from '../../src/run/admit.ts'
 import { getRun } from '../../src/run/get.ts'
+import { httpTargetValue } from '../../src/run/target.ts'
 import { createTenant, testCtx } from '../../src/testing/factories.ts'
 import { createStage, type Stage } from './stage.ts'
 
@@ -71,13 +73,26 @@ describe('what is admitted', () => {
     expect(await stage.whereIs(later?.id ?? '')).toEqual(['due'])
   })
 
-  it('priority decides within a tenant, then the due instant', async () => {
+  it('priority decides within a queue, then the due instant', async () => {
     const at = Date.now() - 10_000
     const changes = [5, 3, 1, 4, 2, 1].map((priority, index) => ({ priority, dueAt: new Date(at - index * 100) }))
     const runs = await stage.accept(...changes)
     const order: (string | undefined)[] = []
     for (let slots = 1; slots <= 6; slots++) order.push((await stage.admit({ capacity: slots }))[0]?.[2])
     expect(order).toEqual([5, 2, 4, 1, 3, 0].map((index) => runs[index]?.id))
+  })
+
+  it('what is less urgent goes first once it has waited ten minutes longer for each step', async () => {
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
+    const runs = await stage.accept(
+      { priority: 1, dueAt: minutesAgo(0.5) },
+      { priority: 5, dueAt: minutesAgo(41) },
+      { priority: 5, dueAt: minutesAgo(39) },
+      { priority: 3, dueAt: minutesAgo(20) },
+    )
+    const order: (string | undefined)[] = []
+    for (let slots = 1; slots <= 4; slots++) order.push((await stage.admit({ capacity: slots }))[0]?.[2])
+    expect(order).toEqual([1, 0, 3, 2].map((index) => runs[index]?.id))
   })
 
   it('with less room than is worth it nothing is, and all of it is once there is enough', async () => {
@@ -140,6 +155,66 @@ describe('fairness', () => {
     for (const queue of queues) await stage.accept(...many(3, queue))
     await stage.acceptAs(other, ...many(50))
     expect(byTenant(await stage.admit({ batch: 20, capacity: 20 }), stage.ctx, other)).toEqual([10, 10])
+  })
+
+  it('weights divide what a tenant gets among its queues, and change nothing for others', async () => {
+    const other = await tenantOf()
+    await createQueue(stage.ctx, { name: 'heavy', weight: 3 })
+    await stage.accept(...many(50, 'heavy'), ...many(50, 'light'))
+    await stage.acceptAs(other, ...many(50))
+    const admitted = await stage.admit({ capacity: 40 })
+    expect(byTenant(admitted, stage.ctx, other)).toEqual([20, 20])
+    const heavy = await stage.value<string>("select id as value from queues where name = 'heavy'")
+    expect(admitted.filter((run) => run[1] === heavy)).toHaveLength(15)
+  })
+
+  it('keys of a queue share alike, however long their backlogs are', async () => {
+    await createLimit(stage.ctx, {
+      ...{ name: 'each', scope: { type: 'project' }, key: 'body.customer', concurrency: 100 },
+      ...{ cost: null, rate: null, backlog: null },
+    })
+    const of = (customer: string) => ({
+      target: httpTargetValue.parse({ type: 'http', url: 'https://a.example.com/', body: { customer } }),
+    })
+    await stage.accept(
+      ...Array.from({ length: 50 }, () => of('large')),
+      ...Array.from({ length: 50 }, () => of('small')),
+    )
+    await stage.admit({ capacity: 20 })
+    const counts = 'select array_agg(n)::int[] as value from (select count(*) as n from held group by lane) x'
+    expect(await stage.value<number[]>(counts)).toEqual([10, 10])
+    await stage.db.owner.query('delete from flow_limits')
+  })
+
+  it('what some do not want others get, in the same look', async () => {
+    const others = await Promise.all([1, 2, 3].map(() => tenantOf()))
+    await stage.accept(...many(100))
+    for (const other of others) await stage.acceptAs(other, ...many(2))
+    expect(byTenant(await stage.admit({ capacity: 40 }), stage.ctx, ...others)).toEqual([34, 2, 2, 2])
+  })
+
+  it('many who want little are all served in one look', async () => {
+    const tenants = await crowd()
+    await stage.accept(...many(300))
+    for (const tenant of tenants) await stage.acceptAs(tenant, ...many(1))
+    const admitted = await stage.admit({ capacity: 250 })
+    expect(byTenant(admitted, ...tenants)).toEqual(tenants.map(() => 1))
+    expect(admitted).toHaveLength(250)
+  })
+
+  it('a tenant of little weight is served in its turn where there is one slot', async () => {
+    const light = await tenantOf()
+    await weigh(stage.ctx, 4)
+    await stage.accept(...many(20))
+    await stage.acceptAs(light, ...many(20))
+    const owed = new Map<string, number>()
+    const turns: number[][] = []
+    for (let turn = 0; turn < 10; turn++) {
+      const admitted = await stage.admit({ capacity: 1, owed })
+      turns.push(byTenant(admitted, stage.ctx, light))
+      await stage.end(await stage.claim(admitted))
+    }
+    expect(turns.reduce(([a = 0, b = 0], [c = 0, d = 0]) => [a + c, b + d], [0, 0])).toEqual([8, 2])
   })
 
   it('no queue of a tenant is forgotten while its others are refilled', async () => {

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../src/db/context.ts'
 import { type Uuid, uuidv7 } from '../../src/kernel/ids.ts'
 import { type AcceptMeans, acceptRuns, type NewRun, prepareRun } from '../../src/run/accept.ts'
-import { type Admitted, admitRuns } from '../../src/run/admit.ts'
+import { type AdmitOptions, type Admitted, admitRuns } from '../../src/run/admit.ts'
 import { type Claimed, claimRuns } from '../../src/run/claim.ts'
 import { type EndRecord, type RecordMeans, type RetryRecord, recordEnds, recordRetries } from '../../src/run/record.ts'
 import type { Run } from '../../src/run/run.ts'
@@ -26,7 +26,7 @@ export interface Stage {
   /** Accepts one run a change, in one flush. */
   accept(...changes: Change[]): Promise<Run[]>
   acceptAs(ctx: Ctx, ...changes: Change[]): Promise<Run[]>
-  admit(options?: { batch?: number; capacity?: number; aheadMs?: number; queuedSeconds?: number }): Promise<Admitted[]>
+  admit(options?: Partial<Omit<AdmitOptions, 'pool'>>): Promise<Admitted[]>
   claim(admitted: Admitted[]): Promise<Claimed[]>
   /** Accepts, admits and claims `count` runs. */
   running(count: number, change?: Change): Promise<Claimed[]>

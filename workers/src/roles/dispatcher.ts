@@ -1,4 +1,5 @@
 import type { Pool } from '@meridian/core/db/client'
+import type { Owed } from '@meridian/core/flow/lines'
 import type { Log } from '@meridian/core/kernel/log'
 import { type Admitted, admitRuns, type Capacity, lookAhead, readCapacity } from '@meridian/core/run/admit'
 import { returnQueued } from '@meridian/core/run/rescue'
@@ -55,6 +56,7 @@ export class Dispatcher {
   }
   #carrying: Promise<void> = Promise.resolve()
   #lookedAtMs = 0
+  readonly #owed: Owed = new Map()
   #sinceTidy = 0
   #tidying: Promise<void> | null = null
   /** Runs wait for slots, and slots come free one by one: each is worth a look. */
@@ -81,6 +83,7 @@ export class Dispatcher {
       aheadMs,
       queuedSeconds,
       roomMin,
+      owed: this.#owed,
       onStopped: ({ id, fence }) => interrupt(id, fence),
     })
     if (admitted.length > 0) {
