@@ -150,6 +150,12 @@ describe('what a blackout would decide about', () => {
     })
   })
 
+  test('is counted however far ahead it lies', async () => {
+    await job({ schedule: { ...hourly, cron: '* * * * *' } })
+    const far = { ...stretch(2), fromAt: new Date('2036-01-01T00:00:00Z'), untilAt: new Date('2036-01-01T02:00:00Z') }
+    expect(await affectedBy(ctx, far)).toMatchObject({ starts: 120, jobCount: 1, uncountedJobs: 0 })
+  })
+
   test('leaves out what is moved into it, and what another blackout skips; one that is there counts as if it were not', async () => {
     const { id } = await job()
     await editOccurrence(ctx, id, new Date(soon() + hourMs), { moveTo: new Date(soon() + hourMs / 2) })

@@ -194,7 +194,10 @@ function* placedBetween(
   const mayBeSkipped = (at: number): boolean =>
     blackouts.some((blackout) => blackout.fromMs <= at + delayMs && blackout.untilMs > at)
   const placed: Placed[] = []
-  let hit = compiled.next((ledger?.beforeMs ?? earliestMs) - 1)
+  // What lies before the window is only looked at where it uses up runs.
+  const decidedBeforeMs = ledger?.beforeMs ?? earliestMs
+  const beginMs = runsLeft === Infinity ? Math.max(decidedBeforeMs, earliestMs) : decidedBeforeMs
+  let hit = compiled.next(beginMs - 1)
   for (let runs = 0; hit !== undefined && hit.at < untilMs + compiled.leadMs && runs < runsLeft; ) {
     const following = compiled.next(hit.at)
     const { effectiveMs, skipped } = compiled.place(hit)

@@ -18,7 +18,7 @@ describe('a blackout', () => {
     expect(affectedWords({ ...preview, starts: 1, jobCount: 1 }, 'next')).toBe('1 start of 1 job waits for its end')
     expect(affectedWords({ ...preview, starts: 0, jobCount: 0 }, 'skip')).toBe('No schedule starts anything in it')
     expect(affectedWords({ ...preview, uncountedJobs: 2 }, 'next')).toBe(
-      '1,204 starts of 37 jobs wait for its end, beside 2 jobs that start too often to be counted',
+      '1,204 starts of 37 jobs wait for its end, beside 2 jobs with too many starts until then to be counted',
     )
   })
 

@@ -12,8 +12,9 @@ const plural = (count: number, word: string) => `${count.toLocaleString('en-GB')
 
 /** What a blackout does to the starts that fall into it: `12 starts of 3 jobs are skipped`. */
 export function affectedWords({ starts, jobCount, uncountedJobs }: BlackoutPreview, roll: Blackout['roll']): string {
-  const more = uncountedJobs === 0 ? '' : `${plural(uncountedJobs, 'job')} that start too often to be counted`
-  if (starts === 0) return more === '' ? 'No schedule starts anything in it' : `It meets ${more}`
+  const more =
+    uncountedJobs === 0 ? '' : `${plural(uncountedJobs, 'job')} with too many starts until then to be counted`
+  if (starts === 0) return more === '' ? 'No schedule starts anything in it' : `It may meet starts of ${more}`
   const fate =
     roll === 'skip'
       ? starts === 1
