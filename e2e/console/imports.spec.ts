@@ -58,7 +58,7 @@ test('a person who pastes a crontab of 30 lines sees what each means and what di
   await expect(row('open-market.sh')).toContainText('At 08:00 on Monday to Friday, Europe/London')
   await expect(row('old-report')).toContainText('commented out')
   await expect(row('CRON_TZ=Europe/London')).toContainText('The lines below are read in Europe/London')
-  await expect(row('start.sh')).toContainText('`@reboot` has no time')
+  await expect(row('start.sh')).toContainText('@reboot has no time')
   await expect(row('never')).toContainText('never runs')
   await expect(row('typo')).toContainText('minute')
   await expect(lines).toContainText('In every line: Its output was mailed to ops@example.com')
@@ -128,24 +128,25 @@ spec:
   concurrencyPolicy: Replace
   jobTemplate: { spec: { template: { spec: { containers: [{ name: main, image: busybox }] } } } }
 `
-  const choose = async (schedule: string) => {
-    await open(page, `${base}/imports/new`)
+  const choose = async (schedule: string, plan: string) => {
     await page
       .getByLabel('Choose a file')
       .setInputFiles({ name: 'cron.yaml', mimeType: 'text/yaml', buffer: Buffer.from(manifest(schedule)) })
     await page.getByRole('textbox', { name: 'Where commands go' }).fill('https://runner.example.com/run')
-    await expect(page.getByText('1 line becomes a job.')).toBeVisible()
+    await expect(page.getByText(plan)).toBeVisible()
   }
-  await choose('30 2 * * *')
+  await open(page, `${base}/imports/new`)
+  await choose('30 2 * * *', '1 line becomes a job.')
   await expect(page.getByLabel(/^Format: Tell from the text \(kubernetes/)).toBeVisible()
   await page.getByRole('button', { name: /details$/ }).click()
-  await expect(page.getByText('`Replace` stops the run that is going, there and here.')).toBeVisible()
+  await expect(page.getByText('Replace stops the run that is going, there and here.')).toBeVisible()
   await page.getByRole('button', { name: 'Make 1 job in shadow' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'cron.yaml' })).toBeVisible()
 
-  await choose('45 2 * * *')
-  await expect(page.getByText('changes a job there is')).toBeVisible()
-  await page.getByRole('button', { name: 'Make 1 job in shadow' }).click()
+  await page.getByRole('link', { name: 'Import again' }).click()
+  await choose('45 2 * * *', '1 brings a job up to date.')
+  await expect(page.getByText('updates a job there is')).toBeVisible()
+  await page.getByRole('button', { name: 'Update 1 job' }).click()
   await page.getByRole('tab', { name: /Lines/ }).click()
   await page.getByRole('link', { name: 'changed' }).click()
   await expect(page.getByText(/In shadow: its instants are noted/)).toBeVisible()

@@ -56,7 +56,7 @@ export async function planOnly(ctx: Ctx, input: NewImport, { allowPrivate }: Imp
 /**
  * Makes the jobs of a source, or makes the jobs of an earlier import be what the source says now, all in one
  * transaction. Jobs that the source does not name any more are told, and paused or archived only when that is asked. Entries that can't become a job are left out and named in the answer. Throws `validation-failed` with the
- * lines when it can't be read, or holds nothing that can become a job.
+ * lines when it holds nothing that can become a job.
  */
 export async function createImport(ctx: Ctx, input: NewImport, { allowPrivate }: ImportOptions): Promise<Import> {
   requireScope(ctx, 'jobs:write')
@@ -88,11 +88,11 @@ export async function createImport(ctx: Ctx, input: NewImport, { allowPrivate }:
 const jobIdsOf = (entries: readonly ImportEntry[]): Uuid[] => entries.flatMap(({ jobId }) => jobId ?? [])
 
 function requireSome({ proposals, problems }: Plan): void {
+  if (proposals.some(({ status }) => status === 'ready')) return
   const errors: FieldProblem[] = problems.map(({ line, detail }) => ({
     pointer: '/source',
     detail: `Line ${line}: ${detail}`,
   }))
-  if (errors.length === 0 && proposals.some(({ status }) => status === 'ready')) return
   for (const { line, status, problems: own } of proposals) {
     if (status === 'needs-target')
       errors.push({ pointer: '/target', detail: `Line ${line}: a command needs a target.` })

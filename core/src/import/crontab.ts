@@ -22,6 +22,8 @@ const userName = /^[a-z_][a-z0-9_.-]{0,31}\$?$/
 interface State {
   timezone: string
   isZoneGiven: boolean
+  /** The last `CRON_TZ` that no zone has the name of: nobody can tell when the lines below it run. */
+  lostZone: { line: number; value: string } | null
   environment: Record<string, string>
   mailTo: string | null
   comment: string[]
@@ -30,7 +32,7 @@ interface State {
 /** Reads a crontab: crontab(5) of Vixie cron and cronie. `hasUser`: the sixth field is the user who runs it. */
 export function readCrontab(text: string, { timezone }: ReadOptions, hasUser: boolean): Source {
   const source: Source = { entries: [], notes: [], problems: [] }
-  const state: State = { timezone, isZoneGiven: false, environment: {}, mailTo: null, comment: [] }
+  const state: State = { timezone, isZoneGiven: false, lostZone: null, environment: {}, mailTo: null, comment: [] }
   const used = new Map<string, number>()
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
     const line = index + 1
@@ -91,7 +93,11 @@ function takeComment(
   state: State,
   { line, trimmed, hasUser }: { line: number; trimmed: string; hasUser: boolean },
 ): void {
-  const comment = trimmed.replace(/^#+/, '').trim()
+  // Without the rules that people draw around a heading.
+  const comment = trimmed
+    .replace(/^#+/, '')
+    .replace(/^[\s=*#~_-]{3,}|[\s=*#~_-]{3,}$/g, '')
+    .trim()
   if (looksLikeEntry(comment) && !isLegend(comment, hasUser)) {
     source.notes.push({ line, text: excerpt(trimmed), detail: 'A line that is commented out: it is left out.' })
     state.comment = []
@@ -119,8 +125,10 @@ function takeSetting(
     const zone = nativeZones.find(value)
     if (zone === undefined) {
       source.problems.push({ line, detail: `\`${value}\` is not a time zone of the IANA database` })
+      state.lostZone = { line, value: excerpt(value) }
       return
     }
+    state.lostZone = null
     state.timezone = zone.id
     state.isZoneGiven = true
     note(`The lines below are read in ${zone.id}.`)
@@ -163,14 +171,23 @@ function readLine(raw: string, line: number, state: State, hasUser: boolean): So
   if (raw.trimStart().startsWith('-'))
     differences.push(kept('shell', 'The `-` in front only keeps the line out of syslog.'))
   if (http !== null)
-    differences.push(kept('command', `The command is an HTTP call: it becomes one.`), ...http.differences)
+    differences.push(
+      kept('command', 'The command is an HTTP call: it becomes one.'),
+      ...ownHost(http.target.url),
+      ...http.differences,
+    )
   else if (user !== null)
     differences.push(kept('user', `Runs as \`${user}\` there: the name travels with the request.`))
   if (state.mailTo)
     differences.push(
       changed('mail', `Its output was mailed to ${excerpt(state.mailTo)}; here it is kept with the run.`),
     )
-  if (!state.isZoneGiven)
+  if (state.lostZone !== null) {
+    const { value } = state.lostZone
+    problems.push(
+      `Line ${state.lostZone.line} sets the time zone \`${value}\`, which there is none of: when this runs can't be told.`,
+    )
+  } else if (!state.isZoneGiven)
     differences.push(kept('zone', `The file names no zone: read as ${state.timezone}, the zone of its machine.`))
   else differences.push(kept('zone', 'CRON_TZ holds, as in cronie. The cron of Debian and Ubuntu ignores it.'))
   const name = http === null ? commandName(text || when) : urlName(http.target.url)
@@ -180,7 +197,7 @@ function readLine(raw: string, line: number, state: State, hasUser: boolean): So
     key: `${slug(name)}-${print(`${user ?? ''}\n${rest ?? ''}`)}`,
     name,
     description: state.comment.length === 0 ? null : state.comment.join('\n').slice(0, 4_000),
-    ...timing(when, state.timezone, problems),
+    ...(state.lostZone === null ? timing(when, state.timezone, problems) : { schedule: null }),
     // cron starts a command whether or not the last one is still running.
     overlap: 'allow',
     // And makes up for nothing that it missed while the machine was off.
@@ -210,6 +227,14 @@ function timing(when: string, timezone: string, problems: string[]): { schedule:
     return { schedule: null }
   }
   return { schedule: { type: 'cron', cron: fields.join(' '), timezone } }
+}
+
+/** A machine that calls itself is meant, which is another one from here. */
+const ownHost = (url: string): Difference[] => {
+  const { hostname } = new URL(url)
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+    ? [changed('command', `\`${hostname}\` is that machine there, and another one here: give the call its name first.`)]
+    : []
 }
 
 /** What a call is named: where it goes, without what may be a secret. */

@@ -166,6 +166,15 @@ describe('an import', () => {
     expect(await countJobs()).toBe(0)
   })
 
+  test('makes what it can when a line can not be read', async () => {
+    const source = '@daily a\nCRON_TZ=Mars/Olympus\n@daily b'
+    const { entries } = await createImport(ctx, { source, target }, options)
+    expect(entries.map(({ outcome, problems }) => [outcome, problems.length])).toEqual([
+      ['created', 0],
+      ['refused', 1],
+    ])
+  })
+
   test('takes two entries of one name for one, and says so', async () => {
     const twice = `${cronJobs.split('---')[0]}---\n${cronJobs.split('---')[0]}`
     const { entries } = await createImport(ctx, { source: twice, target }, options)

@@ -126,9 +126,32 @@ describe('a crontab', () => {
     expect(entries.map(({ name }) => name)).toContain('run-parts --report /etc/cron.hourly')
   })
 
+  test('says that a machine which calls itself is another from here', () => {
+    const { entries } = readSource(
+      'crontab',
+      '@daily curl http://localhost:8080/a\n@daily curl https://example.com/a',
+      options,
+    )
+    expect(
+      entries.map(({ differences }) => differences.some(({ detail }) => detail.startsWith('`localhost`'))),
+    ).toEqual([true, false])
+  })
+
+  test('leaves the rules out that are drawn around a heading', () => {
+    const text = '# --- Backups ------\n# Nightly - keep 14\n0 1 * * * a\n\n#=========\n# Shop #\n0 2 * * * b'
+    const { entries } = readSource('crontab', text, options)
+    expect(entries.map(({ description }) => description)).toEqual(['Backups\nNightly - keep 14', 'Shop #'])
+  })
+
   test('with a zone that there is none of says so at its line', () => {
-    const { problems } = readSource('crontab', '\nCRON_TZ=Mars/Olympus\n* * * * * x', options)
+    const text = '0 1 * * * a\nCRON_TZ=Mars/Olympus\n0 1 * * * b\nCRON_TZ=Europe/Paris\n0 1 * * * c'
+    const { problems, entries } = readSource('crontab', text, options)
     expect(problems).toEqual([{ line: 2, detail: '`Mars/Olympus` is not a time zone of the IANA database' }])
+    expect(entries.map((entry) => [entry.schedule !== null, entry.problems])).toEqual([
+      [true, []],
+      [false, [expect.stringMatching(/^Line 2 sets the time zone `Mars\/Olympus`/)]],
+      [true, []],
+    ])
   })
 })
 

@@ -1,6 +1,6 @@
 import type { ImportEntry } from '@meridian/sdk'
 import { describe, expect, test } from 'vitest'
-import { changesOf, isSame, planWords, rowsOf, sharedChanges, tellingOf, wallWords } from './rows.ts'
+import { changesOf, isSame, makeWords, planWords, rowsOf, sharedChanges, tellingOf, wallWords } from './rows.ts'
 
 const entry = (changes: Partial<ImportEntry> = {}): ImportEntry => ({
   line: 1,
@@ -49,6 +49,16 @@ describe('a plan in words', () => {
     )
   })
 
+  test('tells new jobs from those that there are', () => {
+    const known = entry({ jobId: 'job_1' })
+    const again = { entries: [entry(), known, known], problems: [] }
+    expect(planWords(again)).toBe('1 line becomes a job, 2 bring jobs up to date.')
+    expect(makeWords(again, 'shadow')).toBe('Make 1 job in shadow, update 2 jobs')
+    expect(planWords({ ...again, entries: [known] })).toBe('1 brings a job up to date.')
+    expect(makeWords({ ...again, entries: [known] }, 'live')).toBe('Update 1 job')
+    expect(makeWords({ entries: [], problems: [] }, 'live')).toBe('Make the jobs')
+  })
+
   test('of nothing says so', () => expect(planWords({ entries: [], problems: [] })).toBe('0 lines become jobs.'))
 })
 
@@ -76,9 +86,18 @@ test('what differs in every line is said once, and each line says its own', () =
     entry({ status: 'refused' }),
   ]
   const shared = sharedChanges(entries)
-  expect(shared).toEqual(['mailed'])
+  expect(shared).toEqual([{ detail: 'mailed', count: 2, isEvery: true }])
   expect(entries.map((each) => tellingOf(each, shared).map(({ detail }) => detail))).toEqual([['late'], ['either'], []])
   expect(sharedChanges(entries.slice(0, 1))).toEqual([])
+  const most = [1, 2, 3].map(() => entry({ differences: [mail] }))
+  expect(sharedChanges([...most, entry()])).toEqual([{ detail: 'mailed', count: 3, isEvery: false }])
+  expect(sharedChanges([...most, ...most.map(() => entry()), entry()])).toEqual([])
+})
+
+test('a warning stands beside a change', () => {
+  const late = { code: 'phase' as const, isChange: true, detail: 'late' }
+  const telling = tellingOf(entry({ differences: [late], warnings: ['not every 45 minutes'] }), [])
+  expect(telling.map(({ detail }) => detail)).toEqual(['late', 'not every 45 minutes'])
 })
 
 test('a wall clock says its year only when it is another', () => {

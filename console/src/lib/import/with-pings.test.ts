@@ -31,6 +31,19 @@ test('standard input stays at the end, and an escaped percent in the command', (
   expect(lines('5 4 * * * date +\\%F')).toContain('date +\\%F; curl')
 })
 
+test('a comment behind the command does not swallow the second ping', () => {
+  expect(lines('5 4 * * * backup.sh # weekly')).toMatch(/ backup\.sh; curl .* \$P\/\$\?$/)
+  expect(lines('5 4 * * * echo "a # b"')).toContain('echo "a # b"; curl')
+})
+
+test('what became no job stays as it is', () => {
+  const entry = (line: number, text: string, jobId: string | null) => ({ line, text, jobId }) as ImportEntry
+  const entries = [entry(1, '@reboot start.sh', null), entry(2, '@daily backup.sh', 'job_1')]
+  const [first, second] = (withPings({ format: 'crontab', notes: [], entries }, urls) ?? '').split('\n')
+  expect(first).toBe('@reboot start.sh')
+  expect(second).toContain('/start; backup.sh;')
+})
+
 test('there are none for what is no crontab, and for who may not see its lines', () => {
   expect(lines('x', 'temporal')).toBeNull()
   expect(lines(null)).toBeNull()

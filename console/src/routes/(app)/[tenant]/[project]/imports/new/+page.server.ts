@@ -2,7 +2,12 @@ import type { NewImport } from '@meridian/sdk'
 import { redirect } from '@sveltejs/kit'
 import { act, jsonOf } from '#lib/server/act.ts'
 import { opened } from '#lib/server/open.ts'
-import type { Actions } from './$types'
+import type { Actions, PageServerLoad } from './$types'
+
+export const load: PageServerLoad = async ({ locals, url }) => {
+  const again = url.searchParams.get('again')
+  return { earlier: again === null ? undefined : await opened(locals).sdk.imports.get(again) }
+}
 
 export const actions = {
   default: async ({ locals, request }) => {
