@@ -13,8 +13,9 @@ const iso = (at: number) => new Date(at).toISOString()
 export const load: PageServerLoad = async ({ locals, depends }) => {
   depends('meridian:overview')
   const { sdk } = opened(locals)
-  // Slices are counted in whole minutes, so the band is drawn around one.
-  const now = Math.floor(locals.now / minute) * minute
+  // Slices are counted in whole minutes, so the band is drawn around the end of the one that is going on: what ended in
+  // it is seen at once.
+  const now = (Math.floor(locals.now / minute) + 1) * minute
   const [stats, week, starts, open, upcoming, failures, paused, jobs, queues] = await Promise.all([
     sdk.stats.runs({ from: iso(now - day), to: iso(now), buckets: 48 }),
     sdk.stats.runs({ from: iso(now - 7 * day), to: iso(now), buckets: 1 }),
