@@ -61,3 +61,35 @@ test('several jobs are paused at once, and resumed by undo', async ({ page, base
   await page.getByRole('button', { name: 'Undo' }).click()
   await expect.poll(states).toEqual(['active', 'active'])
 })
+
+test('a person archives a job, finds it among the archived ones, and brings it back', async ({
+  page,
+  base,
+  label,
+  sdk,
+  receiver,
+}) => {
+  const target = { type: 'http', url: receiver.url(label, 'ok') } as const
+  const { id } = await sdk.jobs.create({ name: label, target, schedule: daily })
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  await open(page, `${base}/jobs/${id}/settings`)
+  await button('Archive the job').click()
+  await expect(page.getByText(/Archived .*: it starts nothing/)).toBeVisible()
+  await expect(page.getByText(`Archived ${label}`)).toBeVisible()
+  await expect(button('Resume')).toHaveCount(0)
+  await expect(button('Pause')).toHaveCount(0)
+  await expect(button('Run now')).toHaveAttribute('aria-disabled', 'true')
+  await expect(button('Edit')).toHaveAttribute('aria-disabled', 'true')
+  await page.getByRole('link', { name: 'Occurrences' }).click()
+  await expect(page.getByText('Will not start: the job is archived').first()).toBeVisible()
+
+  await open(page, `${base}/jobs?q=${label}`)
+  await expect(page.getByText('No job matches')).toBeVisible()
+  await page.getByRole('link', { name: 'Archived' }).click()
+  await page.getByLabel(`Select ${label}`).check()
+  await button('Bring back').click()
+  await expect(page.getByText('Brought back 1 job')).toBeVisible()
+  await expect(page.getByText('No job matches')).toBeVisible()
+  expect(await sdk.jobs.get(id)).toMatchObject({ state: 'active', archivedAt: null })
+  await sdk.jobs.delete(id)
+})

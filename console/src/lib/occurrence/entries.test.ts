@@ -1,6 +1,6 @@
 import type { JobInstant, ListedOccurrence } from '@meridian/sdk'
 import { describe, expect, it } from 'vitest'
-import { entriesOf, entryWords, tally } from './entries.ts'
+import { entriesOf, entryWords, restOf, tally } from './entries.ts'
 
 const now = Date.parse('2026-11-29T12:00:00Z')
 const at = (hours: number): string => new Date(now + hours * 3_600_000).toISOString()
@@ -28,7 +28,7 @@ const instant = (hours: number, skipped: JobInstant['skipped'] = null): JobInsta
   effectiveAt: at(hours),
   skipped,
 })
-const active = { now, pause: undefined }
+const active = { now, rest: undefined }
 
 describe('entriesOf', () => {
   it('tells each instant once, in order', () => {
@@ -69,14 +69,24 @@ describe('entriesOf', () => {
   })
 
   it('knows that nothing starts while the job is paused, up to the end of the pause', () => {
-    const pause = { until: now + 2 * 3_600_000 }
-    const entries = entriesOf([], [instant(1), instant(2, 'calendar'), instant(3)], { now, pause })
+    const rest = { until: now + 2 * 3_600_000, reason: 'paused' as const }
+    const entries = entriesOf([], [instant(1), instant(2, 'calendar'), instant(3)], { now, rest })
     expect(entries.map(({ kind, reason }) => [kind, reason])).toEqual([
       ['skipped', 'paused'],
       ['skipped', 'calendar'],
       ['coming', null],
     ])
-    expect(entriesOf([], [instant(9)], { now, pause: { until: null } })[0]?.reason).toBe('paused')
+    expect(entriesOf([], [instant(9)], { now, rest: { ...rest, until: null } })[0]?.reason).toBe('paused')
+  })
+
+  it('lets nothing of an archived job be changed, and starts nothing of it', () => {
+    const rest = restOf({ state: 'archived', archivedAt: '2026-11-01T00:00:00Z', pauseUntil: null })
+    const skipped = told(2, { outcome: 'skipped', reason: 'edited', runId: null, runStatus: null })
+    const entries = entriesOf([skipped], [instant(1)], { now, rest })
+    expect(entries.map(({ reason, isEditable }) => [reason, isEditable])).toEqual([
+      ['archived', false],
+      ['edited', false],
+    ])
   })
 })
 

@@ -1,4 +1,4 @@
-import type { JobInstant, ListedOccurrence } from '@meridian/sdk'
+import type { Job, JobInstant, ListedOccurrence } from '@meridian/sdk'
 import { isOpen } from '#lib/draw/outcome.ts'
 
 /** What an instant of a schedule came to, as it is drawn. `coming`: nothing is decided about it yet. */
@@ -27,8 +27,24 @@ export interface Entry {
 /** What the future of a job depends on beside its schedule. */
 export interface Standing {
   now: number
-  /** From its pause on nothing of it starts, until then; null: until somebody resumes it. */
-  pause: { until: number | null } | undefined
+  rest: Rest | undefined
+}
+
+/** The job starts nothing until then; null: until somebody lets it go on. */
+interface Rest {
+  until: number | null
+  reason: 'paused' | 'archived'
+}
+
+/** Whether a job rests, and how long. */
+export function restOf({
+  state,
+  pauseUntil,
+  archivedAt,
+}: Pick<Job, 'state' | 'pauseUntil' | 'archivedAt'>): Rest | undefined {
+  if (archivedAt !== null) return { until: null, reason: 'archived' }
+  if (state !== 'paused') return undefined
+  return { until: pauseUntil === null ? null : Date.parse(pauseUntil), reason: 'paused' }
 }
 
 // The ledger is made so far ahead.
@@ -41,7 +57,7 @@ export function entriesOf(
   coming: readonly JobInstant[],
   standing: Standing,
 ): Entry[] {
-  const decided = ledger.map((occurrence) => fromLedger(occurrence, standing.now))
+  const decided = ledger.map((occurrence) => fromLedger(occurrence, standing))
   const known = new Set(decided.map(({ nominalAt }) => nominalAt))
   const ahead = coming
     .map((instant) => fromSchedule(instant, standing))
@@ -49,7 +65,7 @@ export function entriesOf(
   return [...decided, ...ahead].toSorted((one, other) => one.nominalAt - other.nominalAt)
 }
 
-function fromLedger(occurrence: ListedOccurrence, now: number): Entry {
+function fromLedger(occurrence: ListedOccurrence, { now, rest }: Standing): Entry {
   const { reason, runId, isCaughtUp, isMoved, note, editedBy, count } = occurrence
   const [nominalAt, effectiveAt, untilAt] = [
     Date.parse(occurrence.nominalAt),
@@ -60,7 +76,8 @@ function fromLedger(occurrence: ListedOccurrence, now: number): Entry {
   const isWaiting = kind === 'pending' && effectiveAt > now
   const isLeftOut = kind === 'skipped' && undoable.has(reason ?? '') && nominalAt > now
   const facts = { reason, runId, isCaughtUp, isMoved, note, editedBy, count }
-  return { nominalAt, effectiveAt, untilAt, kind, ...facts, isEditable: isWaiting || isLeftOut }
+  const isEditable = rest?.reason !== 'archived' && (isWaiting || isLeftOut)
+  return { nominalAt, effectiveAt, untilAt, kind, ...facts, isEditable }
 }
 
 function kindOf({ outcome, runStatus }: ListedOccurrence): Kind {
@@ -71,10 +88,10 @@ function kindOf({ outcome, runStatus }: ListedOccurrence): Kind {
   return isOpen(runStatus) ? 'running' : 'skipped'
 }
 
-function fromSchedule(instant: JobInstant, { now, pause }: Standing): Entry {
+function fromSchedule(instant: JobInstant, { now, rest }: Standing): Entry {
   const nominalAt = Date.parse(instant.nominalAt)
-  const isPaused = pause !== undefined && (pause.until === null || nominalAt < pause.until)
-  const reason = isPaused ? 'paused' : instant.skipped
+  const rests = rest !== undefined && (rest.until === null || nominalAt < rest.until)
+  const reason = rests ? rest.reason : instant.skipped
   return {
     nominalAt,
     effectiveAt: Date.parse(instant.effectiveAt),
@@ -83,7 +100,7 @@ function fromSchedule(instant: JobInstant, { now, pause }: Standing): Entry {
     kind: reason === null ? 'coming' : 'skipped',
     reason,
     ...{ runId: null, isCaughtUp: false, isMoved: false, note: null, editedBy: null },
-    isEditable: nominalAt - now <= aheadMaxMs,
+    isEditable: rest?.reason !== 'archived' && nominalAt - now <= aheadMaxMs,
   }
 }
 
@@ -91,6 +108,7 @@ const reasons: Record<string, string> = {
   overlap: 'Skipped: the run before was still going',
   'catch-up': 'Missed: too late when it could have run',
   paused: 'Skipped: the job was paused',
+  archived: 'Skipped: the job was archived',
   calendar: 'Skipped: its calendars are closed',
   blackout: 'Skipped: in a blackout',
   edited: 'Skipped by hand',
@@ -112,7 +130,7 @@ export function entryWords({ kind, reason, isCaughtUp, isMoved, count, nominalAt
   const isAhead = nominalAt > now
   const marks = `${isCaughtUp ? ', caught up' : ''}${isMoved && kind !== 'skipped' ? ', moved' : ''}`
   if (kind === 'skipped' || kind === 'missed') {
-    if (isAhead && reason === 'paused') return 'Will not start: the job is paused'
+    if (isAhead && (reason === 'paused' || reason === 'archived')) return `Will not start: the job is ${reason}`
     const why = reasonWords(kind, reason)
     return count > 1 ? `${why}, ${count.toLocaleString('en-GB')} times` : why
   }

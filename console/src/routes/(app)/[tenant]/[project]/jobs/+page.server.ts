@@ -1,4 +1,5 @@
 import type { Meridian } from '@meridian/sdk'
+import { isJobState } from '#lib/job/state.ts'
 import { act, textOf } from '#lib/server/act.ts'
 import { opened } from '#lib/server/open.ts'
 import type { Actions, PageServerLoad } from './$types'
@@ -16,7 +17,7 @@ export const load: PageServerLoad = async ({ locals, url, depends }) => {
         limit: pageSize,
         include: ['recent'],
         search: params.get('q') || undefined,
-        state: state === 'active' || state === 'paused' ? state : undefined,
+        state: isJobState(state) ? state : undefined,
         tag: params.get('tag') ?? undefined,
         queue: params.get('queue') ?? undefined,
         cursor: params.get('cursor') ?? undefined,
@@ -45,5 +46,7 @@ export const actions = {
     sdk.jobs.pause(id, { reason: textOf(form, 'reason') || null, until: textOf(form, 'until') || null }),
   ),
   resume: forEach((sdk, id) => sdk.jobs.resume(id)),
+  archive: forEach((sdk, id) => sdk.jobs.archive(id)),
+  unarchive: forEach((sdk, id) => sdk.jobs.unarchive(id)),
   run: forEach((sdk, id) => sdk.jobs.run(id)),
 } satisfies Actions

@@ -12,6 +12,10 @@ export const actions = {
   },
   resume: async ({ locals, params }) =>
     act(async () => ({ version: (await opened(locals).sdk.jobs.resume(params.job)).version })),
+  archive: async ({ locals, params }) =>
+    act(async () => ({ version: (await opened(locals).sdk.jobs.archive(params.job)).version })),
+  unarchive: async ({ locals, params }) =>
+    act(async () => ({ version: (await opened(locals).sdk.jobs.unarchive(params.job)).version })),
   run: async ({ locals, params, request }) => {
     const { tenant, project, sdk } = opened(locals)
     const form = await request.formData()

@@ -1,6 +1,6 @@
 import type { EditOccurrence, ListedOccurrence, Meridian } from '@meridian/sdk'
 import { cellsOf } from '#lib/occurrence/cells.ts'
-import { entriesOf, tally } from '#lib/occurrence/entries.ts'
+import { entriesOf, restOf, tally } from '#lib/occurrence/entries.ts'
 import { laneAt, lanesOf } from '#lib/occurrence/lanes.ts'
 import { edgesOf, readView } from '#lib/occurrence/view.ts'
 import { act, jsonOf, textOf } from '#lib/server/act.ts'
@@ -33,8 +33,6 @@ export const load: PageServerLoad = async ({ locals, parent, url, depends }) => 
       ? sdk.jobs.upcoming(job.id, { from: iso(edges.from), until: iso(edges.to - 1), limit: upcomingMax })
       : [],
   ])
-  const pause =
-    job.state === 'paused' ? { until: job.pauseUntil === null ? null : Date.parse(job.pauseUntil) } : undefined
   const past = counted.counts.reduce(
     (sum, { pending, run, skipped, missed }) => sum + pending + run + skipped + missed,
     0,
@@ -46,7 +44,7 @@ export const load: PageServerLoad = async ({ locals, parent, url, depends }) => 
   const listed = asked ?? (total > listedMax || view.shape === 'month' ? (laneAt(lanes, now) ?? lanes[0]) : undefined)
   const read = isDense && listed ? listed : edges
   const ledger = await readLedger(sdk, job.id, read)
-  const standing = { now, pause }
+  const standing = { now, rest: restOf(job) }
   const ahead = entriesOf([], upcoming, standing)
   const isRead = ({ nominalAt }: { nominalAt: string }) => {
     const at = Date.parse(nominalAt)
