@@ -86,6 +86,7 @@ for (const { theme, width } of screens) {
       `/runs/${run.id}`,
       '/dead-letters',
       `/dead-letters?group=${letter?.fingerprint}`,
+      '/breakers',
       '/operations',
       `/operations/${operation.id}`,
       '/calendars',

@@ -9,6 +9,7 @@ import List from '@lucide/svelte/icons/list'
 import MailX from '@lucide/svelte/icons/mail-x'
 import Settings from '@lucide/svelte/icons/settings'
 import Timer from '@lucide/svelte/icons/timer'
+import Unplug from '@lucide/svelte/icons/unplug'
 import type { Component } from 'svelte'
 
 export interface Section {
@@ -31,6 +32,7 @@ export const sections: readonly Section[] = [
   { label: 'Dead letters', path: '/dead-letters', key: 'd', icon: MailX },
   { label: 'Forecast', path: '/forecast', key: 'f', icon: ChartColumn, isFirst: true },
   { label: 'Calendars', path: '/calendars', key: 'a', icon: CalendarDays, also: '/blackouts' },
+  { label: 'Breakers', path: '/breakers', key: 'b', icon: Unplug },
   { label: 'Imports', path: '/imports', key: 'i', icon: Import },
   { label: 'Operations', path: '/operations', key: 'p', icon: Layers },
   { label: 'Test clock', path: '/test-clocks', key: 't', icon: Timer },
