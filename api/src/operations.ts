@@ -1,5 +1,6 @@
 import type { Operation } from './http/operation.ts'
 import { acceptOperations } from './routes/accept.ts'
+import { alarmOperations } from './routes/alarms.ts'
 import { blackoutOperations } from './routes/blackouts.ts'
 import { breakerOperations } from './routes/breakers.ts'
 import { calendarOperations } from './routes/calendars.ts'
@@ -51,5 +52,6 @@ export const operations: readonly Operation[] = [
   ...sessionOperations,
   ...statsOperations,
   ...eventOperations,
+  ...alarmOperations,
   ...systemOperations,
 ]

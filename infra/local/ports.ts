@@ -14,6 +14,7 @@ export const portNames = [
   'redis',
   'engineMetrics',
   'executorMetrics',
+  'watchdogMetrics',
 ] as const
 export type PortName = (typeof portNames)[number]
 export type Ports = Record<PortName, number>

@@ -76,6 +76,10 @@ export const engineProgram = (stack: Stack): ProcessSpec =>
 export const executorProgram = (stack: Stack): ProcessSpec =>
   worker(stack, 'executor', 'executor', stack.ports.executorMetrics)
 
+/** The role that watches the others, in a process of its own: it must not fall with them. */
+export const watchdogProgram = (stack: Stack): ProcessSpec =>
+  worker(stack, 'watchdog', 'watchdog', stack.ports.watchdogMetrics)
+
 const worker = (stack: Stack, name: string, roles: string, metricsPort: number): ProcessSpec => ({
   name,
   ...node('workers/src/main.ts', `--roles=${roles}`),

@@ -18,6 +18,7 @@ import {
   identityProgram,
   mailProgram,
   objectsProgram,
+  watchdogProgram,
 } from './programs.ts'
 import { Refusal, say, seconds, step } from './progress.ts'
 import { findRedisServer, prepareRedis } from './redis.ts'
@@ -82,6 +83,7 @@ async function startStack(stack: Stack, processes: Processes): Promise<void> {
       start('api', async () => apiProgram(stack)),
       start('engine', async () => engineProgram(stack)),
       start('executor', async () => executorProgram(stack)),
+      start('watchdog', async () => watchdogProgram(stack)),
     ])
     await step('the demo jobs', () => seedJobs(stack, tenantId))
   })

@@ -2,7 +2,7 @@ import { parseConfig } from '@meridian/core/kernel/config'
 import { logLevels } from '@meridian/core/kernel/log'
 import { z } from 'zod'
 
-export const roleNames = ['scheduler', 'dispatcher', 'executor', 'relay', 'reaper', 'janitor'] as const
+export const roleNames = ['scheduler', 'dispatcher', 'executor', 'relay', 'reaper', 'janitor', 'watchdog'] as const
 export type RoleName = (typeof roleNames)[number]
 
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true')

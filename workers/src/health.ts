@@ -7,15 +7,17 @@ export interface Health {
   close(): Promise<void>
 }
 
-/** `/health` (the process answers), `/ready` (the database does), `/metrics`. */
+/** `/health` (the process answers), `/ready` (the database does), `/metrics`; `/alarms` where a watchdog runs. */
 export async function serveHealth(options: {
   host: string
   port: number
   engine: Pool
   metrics: Metrics
   roles: readonly string[]
+  /** Open alarms by kind; where a watchdog runs. */
+  alarms?: (() => Promise<Map<string, number>>) | undefined
 }): Promise<Health> {
-  const { engine, metrics, roles } = options
+  const { engine, metrics, roles, alarms } = options
   const answers: Record<string, () => Promise<{ status: number; type: string; body: string }>> = {
     '/health': async () => json(200, { status: 'ok', roles }),
     '/ready': async () => {
@@ -25,6 +27,15 @@ export async function serveHealth(options: {
       } catch {
         return json(503, { status: 'database-away', roles })
       }
+    },
+    '/alarms': async () => {
+      if (alarms === undefined) return json(404, { status: 'not-found' })
+      const open = await alarms().catch(() => null)
+      if (open === null) return json(503, { status: 'database-away' })
+      return json(open.size === 0 ? 200 : 503, {
+        status: open.size === 0 ? 'well' : 'alarmed',
+        alarms: Object.fromEntries(open),
+      })
     },
     '/metrics': async () => {
       const { contentType, body } = await metrics.renderMetrics()

@@ -5,6 +5,7 @@ import { createMetrics } from '@meridian/core/kernel/metrics'
 import { createShutdown } from '@meridian/core/kernel/shutdown'
 import { localFileKeyProvider } from '@meridian/core/secret/key-provider'
 import { KeyRing } from '@meridian/core/secret/key-ring'
+import { countAlarms } from '@meridian/core/watch/settle'
 import { readConfig } from './config.ts'
 import { serveHealth } from './health.ts'
 import { createRedis, redisTarget } from './redis.ts'
@@ -46,6 +47,7 @@ const health = await serveHealth({
   engine,
   metrics,
   roles: config.roles,
+  alarms: config.roles.includes('watchdog') ? () => countAlarms(engine) : undefined,
 })
 shutdown.onStop('health', () => health.close())
 

@@ -24,6 +24,7 @@ import { runExpirer, runReaper } from './roles/reaper.ts'
 import { Relay } from './roles/relay.ts'
 import { runScheduler } from './roles/scheduler.ts'
 import { TestClocks } from './roles/test-clocks.ts'
+import { observeAlarms, Watchdog } from './roles/watchdog.ts'
 
 export interface Means {
   config: Config
@@ -46,6 +47,8 @@ const operationsPollMs = 200
 const parcelsAtOnce = 8
 /** How soon a host that is back gets what was held for it. */
 const breakersMs = 250
+/** How often the watchdog looks. */
+const watchMs = 5_000
 
 /** Starts the roles of the configuration. `stop` ends them in the order in which nothing is left half done. */
 export async function startRoles(means: Means): Promise<Running> {
@@ -57,6 +60,7 @@ export async function startRoles(means: Means): Promise<Running> {
     relay: startRelay,
     reaper: startReaper,
     janitor: startJanitor,
+    watchdog: startWatchdog,
   }
   const running: Running[] = []
   for (const role of config.roles) running.push(await starters[role](means))
@@ -253,4 +257,24 @@ async function startJanitor({ engine, log, config }: Means): Promise<Running> {
       runOnce: () => runJanitor({ engine, shard: config.SHARD, log, retentionDays: config.RETENTION_DAYS }),
     }),
   )
+}
+
+async function startWatchdog({ engine, log, config, metrics }: Means): Promise<Running> {
+  const stopObserving = observeAlarms(metrics, engine)
+  const { SHARD: shard, RETENTION_DAYS: keepDays } = config
+  const watchdog = new Watchdog({ engine, shard, log, keepDays })
+  const loops = running(
+    startLoop({
+      name: 'watchdog',
+      idleMs: watchMs,
+      log,
+      runOnce: () => watchdog.runOnce(),
+    }),
+  )
+  return {
+    async stop(graceMs) {
+      stopObserving()
+      await loops.stop(graceMs)
+    },
+  }
 }

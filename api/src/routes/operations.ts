@@ -13,6 +13,7 @@ import {
 } from '@meridian/core/operation/create'
 import { getOperation, listOperationItems, listOperations } from '@meridian/core/operation/get'
 import { itemStates, operationStates } from '@meridian/core/operation/operation'
+import { repairFields } from '@meridian/core/operation/repair-jobs'
 import { abortOperation, pauseOperation, resumeOperation } from '@meridian/core/operation/set-state'
 import { z } from 'zod'
 import { needs, operation, Reply } from '../http/operation.ts'
@@ -57,6 +58,7 @@ const newOperation = z
         rate,
       })
       .meta({ id: 'BackfillJob' }),
+    z.strictObject({ kind: z.literal('jobs.repair'), ...repairFields, filter, rate }).meta({ id: 'RepairJobs' }),
     z
       .strictObject({
         kind: z.literal('runs.cancel'),

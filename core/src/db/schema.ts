@@ -960,3 +960,36 @@ export const breakerSettings = pgTable('breaker_settings', {
   updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
   version: integer('version').notNull().default(1),
 })
+
+// The watchdog ------------------------------------------------------------------------------------------------
+
+export const alarms = pgTable(
+  'alarms',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    kind: text('kind').notNull(),
+    subject: uuid('subject').notNull(),
+    projectId: uuid('project_id').notNull(),
+    since: instant('since').notNull(),
+    raisedAt: instant('raised_at').notNull(),
+    clearedAt: instant('cleared_at'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.kind, table.subject] })],
+)
+
+export const installationAlarms = pgTable(
+  'installation_alarms',
+  {
+    kind: text('kind').notNull(),
+    name: text('name').notNull(),
+    since: instant('since').notNull(),
+    raisedAt: instant('raised_at').notNull(),
+    clearedAt: instant('cleared_at'),
+  },
+  (table) => [primaryKey({ columns: [table.kind, table.name] })],
+)
+
+export const watchdogPasses = pgTable('watchdog_passes', {
+  shardId: smallint('shard_id').primaryKey(),
+  passedAt: instant('passed_at').notNull(),
+})

@@ -3,6 +3,7 @@ import { discardLetters, redriveLetters } from './bulk-dead-letters.ts'
 import { editJobs, pauseJobs, resumeJobs } from './bulk-jobs.ts'
 import { cancelRuns } from './cancel-runs.ts'
 import type { OperationKind } from './kind.ts'
+import { repairJobs } from './repair-jobs.ts'
 
 /** Every kind there is. A new one is a file of its own and a line here. */
 export const kinds = {
@@ -10,6 +11,7 @@ export const kinds = {
   'jobs.resume': resumeJobs,
   'jobs.edit': editJobs,
   'jobs.backfill': backfillJob,
+  'jobs.repair': repairJobs,
   'runs.cancel': cancelRuns,
   'dead-letters.redrive': redriveLetters,
   'dead-letters.discard': discardLetters,

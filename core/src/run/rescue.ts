@@ -50,6 +50,22 @@ export async function rescueRuns(pool: Pool, poolId: number, limit: number): Pro
   return { requeued, retried, failed }
 }
 
+/** The same for every pool of a shard, until nothing is left behind. */
+export async function rescueShard(engine: Pool, shard: number, limit: number): Promise<Rescued> {
+  const pools = await runNamed<[number]>(engine, 'pools_of_shard', 'select id from pools where shard_id = $1', [shard])
+  const total: Rescued = { requeued: 0, retried: 0, failed: 0 }
+  for (const [pool] of pools) {
+    for (let found = limit; found >= limit; ) {
+      const { requeued, retried, failed } = await rescueRuns(engine, pool, limit)
+      found = requeued + retried + failed
+      total.requeued += requeued
+      total.retried += retried
+      total.failed += failed
+    }
+  }
+  return total
+}
+
 /**
  * Puts runs back that were admitted but could not be carried: queued -> ready, no attempt spent. Returns how many were
  * still waiting to be claimed.

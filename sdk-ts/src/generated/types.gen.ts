@@ -11,6 +11,42 @@ export type AdvanceTestClock = {
     by: string;
 };
 
+export type Alarm = {
+    kind: AlarmKind;
+    /**
+     * The job, run, operation or breaker.
+     */
+    subject: string;
+    /**
+     * Of the job, or the host of the breaker.
+     */
+    name: string | null;
+    /**
+     * Since when it should have moved.
+     */
+    since: string;
+    raisedAt: string;
+    clearedAt: string | null;
+};
+
+export type AlarmKind = 'schedule-stuck' | 'lease-stuck' | 'operation-stuck' | 'breaker-stuck';
+
+export type Alarms = {
+    data: Array<Alarm>;
+    /**
+     * What stands still for everybody.
+     */
+    installation: Array<InstallationAlarm>;
+    /**
+     * When the watchdog last looked; null: it never has.
+     */
+    watchedAt: string | null;
+    /**
+     * It has not looked for a minute: nobody knows what stands still.
+     */
+    isWatchdogSilent: boolean;
+};
+
 export type ApiKey = {
     id: string;
     name: string;
@@ -918,7 +954,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.debounced' | 'run.retrying' | 'run.rescued' | 'run.held' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'dead-letter.quarantined' | 'dead-letter.redriven' | 'dead-letter.discarded' | 'dead-letter.reopened' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'breaker.opened' | 'breaker.recovered' | 'breaker.closed' | 'breaker.configured' | 'limit.created' | 'limit.updated' | 'limit.deleted' | 'limit.paused' | 'limit.resumed' | 'limit.pinned' | 'limit.unpinned' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.debounced' | 'run.retrying' | 'run.rescued' | 'run.held' | 'run.stuck' | 'run.unstuck' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'dead-letter.quarantined' | 'dead-letter.redriven' | 'dead-letter.discarded' | 'dead-letter.reopened' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.stuck' | 'job.unstuck' | 'job.repaired' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'breaker.opened' | 'breaker.recovered' | 'breaker.closed' | 'breaker.configured' | 'limit.created' | 'limit.updated' | 'limit.deleted' | 'limit.paused' | 'limit.resumed' | 'limit.pinned' | 'limit.unpinned' | 'breaker.stuck' | 'breaker.unstuck' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'operation.stuck' | 'operation.unstuck' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -1202,6 +1238,21 @@ export type ImportedJob = {
      */
     line: number;
 };
+
+export type InstallationAlarm = {
+    kind: InstallationAlarmKind;
+    /**
+     * Of the pool or the table.
+     */
+    name: string;
+    /**
+     * Since when it should have moved.
+     */
+    since: string;
+    raisedAt: string;
+};
+
+export type InstallationAlarmKind = 'dispatch-stuck' | 'events-stuck' | 'deadlines-stuck' | 'partitions-missing' | 'partition-overflow';
 
 export type Job = {
     id: string;
@@ -2280,7 +2331,7 @@ export type NewLogLines = {
     lines?: Array<NewLogLine>;
 };
 
-export type NewOperation = PauseJobs | ResumeJobs | EditJobs | BackfillJob | CancelRuns | RedriveDeadLetters | DiscardDeadLetters;
+export type NewOperation = PauseJobs | ResumeJobs | EditJobs | BackfillJob | RepairJobs | CancelRuns | RedriveDeadLetters | DiscardDeadLetters;
 
 export type NewProject = {
     slug: string;
@@ -2540,7 +2591,7 @@ export type OperationItem = {
 /**
  * What an operation does.
  */
-export type OperationKind = 'jobs.pause' | 'jobs.resume' | 'jobs.edit' | 'jobs.backfill' | 'runs.cancel' | 'dead-letters.redrive' | 'dead-letters.discard';
+export type OperationKind = 'jobs.pause' | 'jobs.resume' | 'jobs.edit' | 'jobs.backfill' | 'jobs.repair' | 'runs.cancel' | 'dead-letters.redrive' | 'dead-letters.discard';
 
 export type PauseJob = {
     reason?: string | null;
@@ -2818,6 +2869,19 @@ export type RedriveDeadLetters = {
 export type RefusedRun = {
     status: 'refused';
     problem: Problem;
+};
+
+export type RepairJobs = {
+    kind: 'jobs.repair';
+    filter: JobFilter;
+    /**
+     * Only those whose schedule the watchdog has found to stand still.
+     */
+    onlyStuck?: boolean;
+    /**
+     * The most things a second; null: as fast as it goes.
+     */
+    rate?: number | null;
 };
 
 export type ReplayRun = {
@@ -12096,6 +12160,70 @@ export type StreamEventsResponses = {
 };
 
 export type StreamEventsResponse = StreamEventsResponses[keyof StreamEventsResponses];
+
+export type ListAlarmsData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Also what moves again.
+         */
+        all?: boolean;
+    };
+    url: '/v1/alarms';
+};
+
+export type ListAlarmsErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ListAlarmsError = ListAlarmsErrors[keyof ListAlarmsErrors];
+
+export type ListAlarmsResponses = {
+    /**
+     * The alarms.
+     */
+    200: Alarms;
+};
+
+export type ListAlarmsResponse = ListAlarmsResponses[keyof ListAlarmsResponses];
 
 export type GetHealthData = {
     body?: never;

@@ -7,6 +7,7 @@ const verbs: Record<Operation['kind'], string> = {
   'jobs.resume': 'Resume',
   'jobs.edit': 'Edit',
   'jobs.backfill': 'Backfill',
+  'jobs.repair': 'Repair',
   'runs.cancel': 'Cancel',
   'dead-letters.redrive': 'Redrive',
   'dead-letters.discard': 'Discard',
