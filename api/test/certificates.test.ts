@@ -43,7 +43,7 @@ test('a certificate is checked with the published key and nothing else', async (
   const { body: job } = await client.post<Job>('/v1/jobs', { name: 'Half minutes', target, schedule })
   await api.db.owner.query('update schedules set next_at = $2 where job_id = $1', [await uuidOf(job), from])
   await api.db.owner.query("update schedule_spans set from_at = $1::timestamptz - interval '1 second'", [from])
-  await materialise(api.db.engine, { shard: 1, aheadMs: 2_000, limit: 100 })
+  await materialise(api.db.engine, { keyRing: api.db.engineKeyRing, shard: 1, aheadMs: 2_000, limit: 100 })
 
   const path = `/v1/jobs/${job.id}/certificate?from=${from.toISOString()}`
   const { status, body } = await client.get<Signed>(path)

@@ -35,7 +35,7 @@ beforeAll(async () => {
   theirs = await createTenant(db)
   await populate(ours)
   await populate(theirs)
-  await materialise(db.engine, { shard: 1, aheadMs: 3_600_000, limit: 10 })
+  await materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 3_600_000, limit: 10 })
   const { rows } = await db.owner.query<{ name: string }>(
     `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition

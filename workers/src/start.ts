@@ -94,7 +94,7 @@ async function startScheduler(means: Means): Promise<Running> {
       name: 'scheduler',
       idleMs: pollMs,
       log,
-      runOnce: () => runScheduler({ engine, shard, log, pollMs, wake }),
+      runOnce: () => runScheduler({ engine, keyRing, shard, log, pollMs, wake }),
     }),
     startLoop({ name: 'keeper', idleMs: 1_000, log, runOnce: () => runKeeper({ engine, keyRing, shard, log }) }),
     startLoop({

@@ -57,7 +57,8 @@ async function instant(path: string): Promise<{ jobId: string; path: string }> {
   ])
   return { jobId: job.id, path }
 }
-const write = () => materialise(bench.db.engine, { shard: 1, aheadMs: 2_000, limit: 10 })
+const write = () =>
+  materialise(bench.db.engine, { keyRing: bench.db.engineKeyRing, shard: 1, aheadMs: 2_000, limit: 10 })
 const admit = () => admitRuns(bench.db.engine, { pool: 1, batch: 10, capacity: 100, aheadMs: 2_000, queuedSeconds: 1 })
 const claim = async (parcel: Admitted[]): Promise<Claimed[]> =>
   (await claimRuns(bench.db.engine, 1, dead, parcel, 1)).runs

@@ -12,7 +12,7 @@ import {
   resumeLimit,
   updateLimit,
 } from '@meridian/core/flow/limits'
-import { queueNames, resolveQueue } from '@meridian/core/flow/queues'
+import { queueNames, queuePools, resolveQueue } from '@meridian/core/flow/queues'
 import { limitUsage } from '@meridian/core/flow/usage'
 import { pauseReasonValue } from '@meridian/core/job/job'
 import { z } from 'zod'
@@ -53,8 +53,10 @@ async function answerOf(ctx: Ctx, limit: Limit): Promise<Reply<z.output<typeof l
   return new Reply(wire, { version: limit.version })
 }
 
-/** What waited may go on. */
-const wake = ({ wake }: Services): void => wake.forQueue(1)
+/** What waited may go on, wherever it does. */
+async function wake(ctx: Ctx, services: Services): Promise<void> {
+  for (const pool of await queuePools(ctx)) services.wake.forQueue(pool)
+}
 
 const create = operation({
   id: 'createLimit',
@@ -63,7 +65,7 @@ const create = operation({
   tag: 'Limits',
   summary: 'Set a limit',
   description:
-    'For a queue, a project or the organisation as a whole it holds at once, for what waits as well. By key, cost, job or host it holds for runs that are accepted through the API from now on, not for those that a schedule or a backfill starts.',
+    'For a queue, a project or the organisation as a whole it holds at once, for what waits as well. By key, cost, job or host it holds for runs that are made from now on, whatever makes them.',
   access: needs('queues:write'),
   body: newLimit,
   example: {
@@ -175,7 +177,7 @@ const update = operation({
         expectedVersion: expectedVersion(header('if-match')),
       }),
     )
-    wake(services)
+    await wake(ctx, services)
     return answerOf(ctx, limit)
   },
 })
@@ -193,7 +195,7 @@ const remove = operation({
   answer: { status: 204, description: 'It is gone.' },
   async handle({ ctx, params, header, services }) {
     await deleteLimit(ctx, params.limitId, { expectedVersion: expectedVersion(header('if-match')) })
-    wake(services)
+    await wake(ctx, services)
   },
 })
 
@@ -224,7 +226,7 @@ const resume = operation({
   answer: { status: 200, description: 'The limit.', schema: limitWire },
   async handle({ ctx, params, services }) {
     const limit = await resumeLimit(ctx, params.limitId)
-    wake(services)
+    await wake(ctx, services)
     return answerOf(ctx, limit)
   },
 })

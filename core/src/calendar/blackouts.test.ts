@@ -77,7 +77,7 @@ test('it can be changed and lifted, once each by who has seen it last', async ()
 test('what schedules wrote ahead is decided again, those of other projects stay', async () => {
   const schedule = { type: 'every', every: 'PT1S' } as const
   const { id } = await createJob(ctx, sampleJob({ schedule }))
-  await materialise(db.engine, { shard: 1, aheadMs: 5_000, limit: 100 })
+  await materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 5_000, limit: 100 })
   const count = async (): Promise<number> =>
     (await db.owner.query("select from occurrences where job_id = $1 and outcome = 'pending'", [id])).rowCount ?? 0
   expect(await count()).toBeGreaterThan(0)

@@ -150,7 +150,7 @@ describe('a calendar', () => {
     await db.owner.query("update schedules set next_at = now() + interval '1 hour' where job_id = any($1)", [
       [id, other],
     ])
-    await materialise(db.engine, { shard: 1, aheadMs: 3_602_000, limit: 100 })
+    await materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 3_602_000, limit: 100 })
     await putOn(id, 'quiet')
     const pendingOf = async (jobId: string): Promise<Date[]> =>
       (

@@ -42,7 +42,7 @@ const zonesOf = (version: string) => (version === nativeZones.version ? nativeZo
 const certify = async (jobId: string, range: { from?: Date; to?: Date } = {}): Promise<Certificate> =>
   (await issueCertificate(ctx, { key, zonesOf }, { jobId, ...range })).certificate
 const drain = async (): Promise<void> => {
-  while ((await materialise(db.engine, { shard: 1, aheadMs: 2_000, limit: 500 })).isFull);
+  while ((await materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 2_000, limit: 500 })).isFull);
 }
 
 /** A job that has had its schedule for an hour, of which nothing is decided yet. */

@@ -220,6 +220,7 @@ export const lanes = pgTable(
     tenantId: uuid('tenant_id').notNull(),
     id: uuid('id').notNull(),
     seenAt: instant('seen_at').notNull().default(sql`clock_timestamp()`),
+    isBatch: boolean('is_batch').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
 )

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { type Pool, type PoolClient, runNamed } from '../db/client.ts'
+import { arrayLiteral, type Pool, type PoolClient, runNamed, textArrayLiteral } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { costOf, keyOf, type RunFacts } from './expression.ts'
 
@@ -45,6 +45,8 @@ const known = new LRUCache<Uuid, readonly CarriedLimit[]>({ max: 50_000, ttl: kn
 /** Called by whoever changes a tenant's limits, when that is true. */
 export const forgetLimits = (tenantId: Uuid): void => void known.delete(tenantId)
 
+const carriedColumns = 'id, project_id, scope, queue_id, job_id, host, key_expression, cost_expression'
+
 type Row = [
   id: Uuid,
   projectId: Uuid | null,
@@ -55,6 +57,30 @@ type Row = [
   key: string | null,
   cost: string | null,
 ]
+
+/** Which limits runs carry, as SQL. */
+export const isCarried = (limits = 'flow_limits'): string =>
+  `(not ${limits}.is_whole or ${limits}.backlog_max is not null)`
+
+const toCarried = ([id, projectId, scope, queueId, jobId, host, key, cost]: [...Row, ...unknown[]]): CarriedLimit => ({
+  ...{ id, projectId, scope, queueId, jobId, host, key, cost },
+})
+
+/** The limits that the runs of these tenants carry at this moment. */
+export async function readCarriedLimits(
+  client: Pool | PoolClient,
+  tenantIds: readonly Uuid[],
+): Promise<Map<Uuid, CarriedLimit[]>> {
+  const rows = await runNamed<[...Row, tenantId: Uuid]>(
+    client,
+    'carried_limits_of_many',
+    `select ${carriedColumns}, tenant_id from flow_limits where tenant_id = any($1::uuid[]) and ${isCarried()} order by id`,
+    [arrayLiteral(tenantIds)],
+  )
+  const found = new Map<Uuid, CarriedLimit[]>()
+  for (const [tenantId, own] of Map.groupBy(rows, (row) => row[8])) found.set(tenantId, own.map(toCarried))
+  return found
+}
 
 /** The limits that a tenant's runs carry: asked for once in five seconds, and mostly there is none. */
 export async function carriedLimits(
@@ -67,16 +93,11 @@ export async function carriedLimits(
     runNamed<Row>(
       client,
       'carried_limits',
-      `select id, project_id, scope, queue_id, job_id, host, key_expression, cost_expression from flow_limits
-       where tenant_id = $1 and (not is_whole or backlog_max is not null) order by id`,
+      `select ${carriedColumns} from flow_limits where tenant_id = $1 and ${isCarried()} order by id`,
       [tenantId],
     ),
   )
-  const found = rows.map(
-    ([id, projectId, scope, queueId, jobId, host, key, cost]): CarriedLimit => ({
-      ...{ id, projectId, scope, queueId, jobId, host, key, cost },
-    }),
-  )
+  const found = rows.map(toCarried)
   known.set(tenantId, found)
   return found
 }
@@ -98,6 +119,15 @@ export function laneOf(limits: readonly CarriedLimit[], place: RunPlace, factsOf
   return { id: idOf([place.queueId, ...gates.flatMap(({ id, cost }) => [id, String(cost)])]), gates }
 }
 
+/** Those of the limits that hold for what is started there, as far as its place says; and whether its request says more. */
+export function limitsAt(
+  limits: readonly CarriedLimit[],
+  place: RunPlace,
+): { limits: CarriedLimit[]; needRequest: boolean } {
+  const own = limits.filter((limit) => mayHold(limit, place))
+  return { limits: own, needRequest: own.some(({ host, key, cost }) => (host ?? key ?? cost) !== null) }
+}
+
 const mayHold = (limit: CarriedLimit, { projectId, queueId, jobId }: RunPlace): boolean =>
   (limit.projectId === null || limit.projectId === projectId) &&
   (limit.queueId === null || limit.queueId === queueId) &&
@@ -114,6 +144,29 @@ function idOf(parts: readonly string[]): Uuid {
   const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
+
+/** The lanes of rows with their gates, as columns. */
+export function laneColumns(rows: readonly { tenantId: Uuid; lane: Lane | null }[]): string[] {
+  const lanes = new Map(rows.flatMap(({ tenantId, lane }) => (lane === null ? [] : [[lane.id, { tenantId, lane }]])))
+  const flat = [...lanes.values()].flatMap(({ tenantId, lane }) =>
+    lane.gates.map((gate) => ({ tenantId, laneId: lane.id, gate })),
+  )
+  return [
+    arrayLiteral(flat.map(({ tenantId }) => tenantId)),
+    arrayLiteral(flat.map(({ laneId }) => laneId)),
+    arrayLiteral(flat.map(({ gate }) => gate.id)),
+    arrayLiteral(flat.map(({ gate }) => gate.limitId)),
+    textArrayLiteral(flat.map(({ gate }) => gate.key)),
+    arrayLiteral(flat.map(({ gate }) => gate.cost)),
+  ]
+}
+
+/** Makes sure that there are these lanes, for runs that are about to take them. */
+export const ensureLanes = async (
+  client: PoolClient,
+  rows: readonly { tenantId: Uuid; lane: Lane | null }[],
+): Promise<void> =>
+  void (await runNamed(client, 'ensure_lanes', 'select ensure_lanes($1, $2, $3, $4, $5, $6)', laneColumns(rows)))
 
 /** Forgets lanes and gates that nobody waits in or has asked for since a day, at most `limit` of each. Returns how many. */
 export async function forgetLanes(engine: Pool, limit: number): Promise<number> {

@@ -153,6 +153,14 @@ export async function queueNames(ctx: Ctx, ids: readonly Uuid[]): Promise<Map<Uu
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
+/** The pools that serve queues of the caller's tenant. */
+export async function queuePools(ctx: Ctx): Promise<number[]> {
+  const rows = await withRead(ctx, (tx) =>
+    tx.db.selectDistinct({ pool: queues.pool }).from(queues).where(eq(queues.tenantId, tx.tenantId)),
+  )
+  return rows.map(({ pool }) => pool)
+}
+
 /** One queue of the project. Throws `not-found`. */
 export async function getQueue(ctx: Ctx, id: Uuid): Promise<Queue> {
   requireScope(ctx, 'queues:read')

@@ -140,7 +140,7 @@ const gateStatement = (gates: string): string => `
     where g.tenant_id = $1 and ${gates}),
   live as materialized (select h.id, h.project_id, h.queue_id, h.lane, h.since from held h where h.tenant_id = $1)
   select f.gate_id, f.id, f.key, f.concurrency, f.paused_at is not null, floor(t.tokens)::int,
-    case when t.tokens < 1 then clock_timestamp() + (1 - t.tokens) * f.rate_ms / f.rate_count * interval '1 millisecond' end,
+    case when t.tokens < 1 then f.full_at - (f.rate_burst - 1) * f.rate_ms::float8 / f.rate_count * interval '1 millisecond' end,
     case when f.backlog_max is not null then waiting_at($1, f.gate_id, f.backlog_max) end, ${slotColumns}
   from f
   cross join lateral (select case when f.rate_count is not null

@@ -81,7 +81,8 @@ describe('starts', () => {
     await db.owner.query('update schedules set runs_left = 3 where job_id = $1', [id])
     expect(await countOf(Date.now(), untilMs)).toBe(3)
     // Whatever of them is written ahead, and when all are and the schedule is over.
-    const writeUntil = (atMs: number) => materialise(db.engine, { shard: 1, aheadMs: atMs - Date.now(), limit: 1_000 })
+    const writeUntil = (atMs: number) =>
+      materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: atMs - Date.now(), limit: 1_000 })
     await writeUntil(soon() + 1_000)
     expect(await countOf(Date.now(), untilMs)).toBe(3)
     await writeUntil(untilMs)

@@ -259,7 +259,7 @@ describe('pings', () => {
     const source = '* * * * * curl https://a.example/each\n0 0 1 1 * curl https://a.example/yearly'
     const made = await createImport(ctx, { source }, options)
     const [each, yearly] = await openImportPingUrls(ctx, made.id)
-    await materialise(db.engine, { shard: 1, aheadMs: 150_000, limit: 1_000 })
+    await materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 150_000, limit: 1_000 })
     await ping(each?.token ?? '', 'start')
     await ping(yearly?.token ?? '', 'fail')
     // The instants lie ahead of us here; the ping is moved to the first of them.

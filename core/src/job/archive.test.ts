@@ -28,7 +28,8 @@ beforeEach(async () => {
 })
 
 const hourly = (changes = {}) => sampleJob({ schedule: { type: 'every', every: 'PT1H' }, ...changes })
-const writeAhead = () => materialise(db.engine, { shard: 1, aheadMs: 3 * 3_600_000, limit: 1_000 })
+const writeAhead = () =>
+  materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 3 * 3_600_000, limit: 1_000 })
 const ledgerOf = async (jobId: string) =>
   (
     await db.owner.query<{ outcome: string; reason: string | null; count: number }>(
@@ -92,7 +93,7 @@ describe('an archived job', () => {
     const back = await unarchiveJob(ctx, job.id)
     expect(back).toMatchObject({ state: 'active', archivedAt: null })
     expect(back.nextAt?.getTime()).toBeGreaterThan(Date.now())
-    await materialise(db.engine, { shard: 1, aheadMs: 0, limit: 100 })
+    await materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 0, limit: 100 })
     const [row, ...more] = await ledgerOf(job.id)
     expect([row, more]).toEqual([{ outcome: 'skipped', reason: 'archived', count: expect.any(Number) }, []])
     expect(row?.count).toBeGreaterThanOrEqual(72)

@@ -23,7 +23,8 @@ beforeAll(async () => {
 afterAll(() => db.close())
 
 const hourly = (changes = {}) => sampleJob({ schedule: { type: 'every', every: 'PT1H' }, ...changes })
-const writeAhead = () => materialise(db.engine, { shard: 1, aheadMs: 3 * 3_600_000, limit: 1_000 })
+const writeAhead = () =>
+  materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 3 * 3_600_000, limit: 1_000 })
 const pendingOf = async (jobId: string): Promise<number> =>
   (
     await db.owner.query(

@@ -25,7 +25,8 @@ afterAll(() => db.close())
 
 const schedule = { type: 'every', every: 'PT1S' } as const
 const make = async (): Promise<Job> => setJobMode(ctx, (await createJob(ctx, sampleJob({ schedule }))).id, 'shadow')
-const look = (aheadMs = 10_000) => materialise(db.engine, { shard: 1, aheadMs, limit: 1_000 })
+const look = (aheadMs = 10_000) =>
+  materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs, limit: 1_000 })
 
 async function ledgerOf(
   id: string,

@@ -43,7 +43,7 @@ test('what appears and disappears in 30 days is told, and nothing is written', a
 
 test('what is written ahead stays', async () => {
   const job = await createJob(ctx, sampleJob({ schedule: { type: 'every', every: 'PT1S' } }))
-  await materialise(db.engine, { shard: 1, aheadMs: 5_000, limit: 100 })
+  await materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 5_000, limit: 100 })
   const pending = () => db.owner.query('select nominal_at from occurrences where job_id = $1 order by 1', [job.id])
   const before = (await pending()).rows
   expect(before.length).toBeGreaterThan(0)

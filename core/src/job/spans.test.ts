@@ -32,7 +32,7 @@ test('what a schedule was at any time is kept, whoever changes it', async () => 
   const { id, nextAt } = await createJob(ctx, sampleJob({ schedule }))
   const [first] = await spansOf(id)
   expect(first?.from_at.getTime()).toBeLessThan(nextAt?.getTime() ?? 0)
-  await materialise(db.engine, { shard: 1, aheadMs: 1_500, limit: 10 })
+  await materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 1_500, limit: 10 })
   expect(await spansOf(id)).toHaveLength(1)
   await updateJob(ctx, id, { name: 'Another' })
   await pauseJob(ctx, id, null)

@@ -19,7 +19,8 @@ beforeAll(async () => {
 afterAll(() => db.close())
 
 const hour = 3_600_000
-const writeAhead = () => materialise(db.engine, { shard: 1, aheadMs: 3 * hour, limit: 1_000 })
+const writeAhead = () =>
+  materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 3 * hour, limit: 1_000 })
 const pendingOf = async (jobId: string): Promise<{ at: number; version: number }[]> =>
   (
     await db.owner.query<{ nominal_at: Date; job_version: number }>(

@@ -44,7 +44,8 @@ describe('upsert', () => {
   // taskforcesh/bullmq#2988
   test('two hundred at once, while it is due, make one job, one schedule and one pending instant', async () => {
     const wanted = sampleJob({ schedule: { type: 'at', at: new Date(Date.now() + 120_000).toISOString() } })
-    const writeAhead = () => materialise(db.engine, { shard: 1, aheadMs: 300_000, limit: 100 })
+    const writeAhead = () =>
+      materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 300_000, limit: 100 })
     const all = await Promise.all(
       Array.from({ length: 200 }, async (_, index) => {
         if (index % 20 === 10) await writeAhead()

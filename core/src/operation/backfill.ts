@@ -3,12 +3,15 @@ import { z } from 'zod'
 import { coversOf } from '../calendar/resolve.ts'
 import { runNamed } from '../db/client.ts'
 import type { Tx } from '../db/context.ts'
+import { Backlogs } from '../flow/backlogs.ts'
+import type { Lane } from '../flow/lanes.ts'
 import { readJob } from '../job/internal.ts'
 import { notFound, validationFailed } from '../kernel/errors.ts'
 import { isUuid, type Uuid, uuidv7 } from '../kernel/ids.ts'
 import { lineValue } from '../kernel/text.ts'
 import { cancelRun } from '../run/cancel.ts'
 import { readRun } from '../run/get.ts'
+import { currentJobLane } from '../run/job-lanes.ts'
 import { runSources } from '../run/run.ts'
 import { compileSchedule } from '../schedule/compile.ts'
 import type { FullSchedule } from '../schedule/extras.ts'
@@ -120,8 +123,9 @@ const makeStatement = `
     insert into inputs (tenant_id, project_id, id, keep_week, created_at, due_at, queue_id, pool, priority, source, job_id, job_version, nominal_at)
     select $1, project_id, $3, week, clock_timestamp(), due_at, queue_id, pool, priority, ${runSources.indexOf('backfill')}, $2, version, nominal_at from m),
   r as (
-    insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempts_max, keep_week, job_id, nominal_at)
-    select pool, $1, queue_id, priority, due_at, $3, project_id, attempts_max, week, $2, nominal_at from m),
+    insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempts_max, keep_week, job_id, nominal_at, lane)
+    select case when $7::uuid is null or pool = 0 then pool else pool + 1000 end, $1, queue_id, priority, due_at, $3, project_id, attempts_max,
+      week, $2, nominal_at, $7 from m),
   l as (
     insert into run_deadlines (tenant_id, run_id, project_id, pool, queue_id, start_by, end_by, check_at)
     select $1, $3, project_id, pool, queue_id, due_at + start_within, due_at + end_within, due_at + least(start_within, end_within)
@@ -130,6 +134,13 @@ const makeStatement = `
     insert into events (tenant_id, project_id, type, subject, job_id, data)
     select $1, project_id, 'run.created', $3, $2, '{"source": "backfill"}' from m)
   select j.pool, exists (select from b) from j`
+
+/** The limits that its runs mind beside those of its queue, and the backlogs that they add to. */
+async function limitsOf(tx: Tx, jobId: Uuid): Promise<{ lane: Lane | undefined; backlogs: Backlogs }> {
+  const lane = await currentJobLane(tx, jobId)
+  const lanes = lane === undefined ? [] : [{ tenantId: tx.tenantId, lane }]
+  return { lane, backlogs: await Backlogs.lock(tx.client, lanes) }
+}
 
 /**
  * Runs the instants of a job's schedule between two past ones that have not run: as the job is now, oldest first, each
@@ -144,6 +155,7 @@ export const backfillJob: OperationKind<BackfillPlan> = {
   async apply(tx, { jobId, again }, { data, operationId }) {
     const { nominalAtMs } = data as Instant
     const runId = uuidv7(tx.clock.nowMs())
+    const { lane, backlogs } = await limitsOf(tx, jobId)
     const rows = await runNamed<[pool: number, isMade: boolean]>(tx.client, 'make_backfill_run', makeStatement, [
       tx.tenantId,
       jobId,
@@ -151,10 +163,12 @@ export const backfillJob: OperationKind<BackfillPlan> = {
       nominalAtMs,
       operationId,
       again,
+      lane?.id ?? null,
     ])
     if (rows[0] === undefined) throw notFound('job')
     const [pool, isMade] = rows[0]
     if (!isMade) return { state: 'unchanged', detail: 'It has run already.' }
+    await backlogs.drop()
     return { state: 'done', madeId: runId, before: { runId, nominalAtMs } satisfies Made, wakes: pool }
   },
   async undo(tx, { jobId }, { data }) {
@@ -171,6 +185,7 @@ export const backfillJob: OperationKind<BackfillPlan> = {
     return { state: 'done' }
   },
   async room(tx, { jobId, concurrency }, operationId) {
+    const { lane, backlogs } = await limitsOf(tx, jobId)
     const rows = await runNamed<[number]>(
       tx.client,
       'open_backfill_runs',
@@ -182,6 +197,8 @@ export const backfillJob: OperationKind<BackfillPlan> = {
        where b.operation_id = $3`,
       [tx.tenantId, jobId, operationId],
     )
-    return concurrency - (rows[0]?.[0] ?? 0)
+    const left = concurrency - (rows[0]?.[0] ?? 0)
+    // Where a backlog refuses what is too much, the rest waits until there is room.
+    return lane === undefined ? left : Math.min(left, backlogs.roomOf(lane))
   },
 }

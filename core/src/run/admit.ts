@@ -151,21 +151,29 @@ export interface Outlook {
   nextDueMs: number | null
   /** Whether runs wait for a slot, or for an earlier run of their job. */
   waiting: boolean
+  /** When a limit's rate next lets through one of those that wait for it, or null. */
+  nextTokenMs: number | null
 }
 
-/** Looks ahead: one index probe into `due`, one into `ready`, whatever lies in the far future. */
+/**
+ * Looks ahead: one index probe into `due`, one into `ready`, whatever lies in the far future; and where runs mind limits of
+ * their own, at their rates.
+ */
 export async function lookAhead(pool: Pool, poolId: number): Promise<Outlook> {
-  const rows = await runNamed<[number, number | null, boolean]>(
+  const rows = await runNamed<[number, number | null, boolean, number | null]>(
     pool,
     'look_ahead',
     `select extract(epoch from clock_timestamp())::float8 * 1000,
       (select round(extract(epoch from due_at)::float8 * 1000) from due where pool = $1 order by due_at limit 1),
-      exists (select from ready where pool = $1) or exists (select from ready where pool = $1::smallint + 1000)
-        or exists (select from due where pool = -$1::smallint and pool < 0)`,
+      w.plain or w.laned or exists (select from due where pool = -$1::smallint and pool < 0),
+      case when w.laned or w.plain and exists (select from limits where gated)
+        then ceil(extract(epoch from next_token($1))::float8 * 1000) end
+     from (select exists (select from ready where pool = $1) as plain, exists (select from ready where pool = $1::smallint + 1000) as laned
+       offset 0) w`,
     [poolId],
   )
-  const [nowMs, nextDueMs, waiting] = rows[0] ?? [0, null, false]
-  return { nowMs, nextDueMs, waiting }
+  const [nowMs, nextDueMs, waiting, nextTokenMs] = rows[0] ?? [0, null, false, null]
+  return { nowMs, nextDueMs, waiting, nextTokenMs }
 }
 
 /** What the live executors of a pool can take together. */

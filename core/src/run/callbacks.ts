@@ -7,6 +7,7 @@ import { toWireId, type Uuid } from '../kernel/ids.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { acceptRuns, type IntakeRow, toIntakeRow } from './accept.ts'
 import { readRequest } from './get.ts'
+import { takeLane } from './lane.ts'
 import { decodeRequest, encodeRequest, type RunRequest } from './request-codec.ts'
 import { retryPolicyValue, toRetryPolicy } from './retry-policy.ts'
 import type { Run } from './run.ts'
@@ -128,8 +129,9 @@ async function toRow(tx: Tx, run: Run, { url, headers }: Callback): Promise<Inta
     idempotencyKey: `\u001fcallback\u001f${run.id}`,
     fingerprint: hash('sha256', run.id, 'buffer'),
   })
-  row.request = encodeRequest(asks, Buffer.from(JSON.stringify(factsOf(run))))
-  return row
+  const facts = factsOf(run)
+  row.request = encodeRequest(asks, Buffer.from(JSON.stringify(facts)))
+  return takeLane(tx, row, { ...asks, body: () => facts })
 }
 
 /** What the target is told. */

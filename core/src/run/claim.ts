@@ -234,7 +234,7 @@ export const renewLeases = (
 
 /**
  * Hands runs back that this executor won't perform (it is going down): running -> ready, at once, and the attempt
- * that never started is not counted. Returns the ids that were still ours.
+ * that never started is not counted, nor what it took of a rate. Returns the ids that were still ours.
  */
 export const handBack = (pool: Pool, poolId: number, leases: Lease[]): Promise<Set<Uuid>> =>
   askAgain(
@@ -255,7 +255,7 @@ export const handBack = (pool: Pool, poolId: number, leases: Lease[]): Promise<S
          insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at, lane)
          select ${readyPool}, tenant_id, queue_id, priority, due_at, id, project_id, attempt - 1, attempts_max, fence, keep_week, job_id, nominal_at, lane
          from d returning id)
-       select id from r`,
+       select id from r cross join (select return_tokens(array_agg(tenant_id), array_agg(queue_id), array_agg(lane)) from d) back`,
         [poolId, ...leaseColumns(asked)],
       )
       return rows.map((row) => row[0])

@@ -1,4 +1,5 @@
 import { arrayLiteral, type PoolClient, runNamed } from '../db/client.ts'
+import { isCarried } from '../flow/lanes.ts'
 import { nilUuid, type Uuid } from '../kernel/ids.ts'
 import type { FullSchedule } from '../schedule/full-schedule.ts'
 import type { InstantRules, KnownRow } from './decide-instants.ts'
@@ -25,6 +26,8 @@ export interface DueSchedule extends InstantRules {
   shadow: boolean
   /** How many of its tenant's runs may wait before it starts no more; null: any number. */
   waitingMax: number | null
+  /** Its tenant has limits that runs carry. */
+  isLimited: boolean
   /** One instant that a person edited: there is something to decide only while the ledger waits for it. */
   isEdit: boolean
 }
@@ -51,6 +54,7 @@ type Row = [
   endWithinMs: number | null,
   nowMs: number,
   waitingMax: number | null,
+  isLimited: boolean,
 ]
 
 const rulesOf = (
@@ -62,9 +66,12 @@ const rulesOf = (
 const waitingMaxOf = (tenant: string): string =>
   `(select l.waiting_max from limits l where l.tenant_id = ${tenant} and l.queue_id = '${nilUuid}')`
 
+const isLimitedOf = (tenant: string): string =>
+  `exists (select from flow_limits f where f.tenant_id = ${tenant} and ${isCarried('f')})`
+
 const schedulesStatement = (now: string, whose: string): string => `
   select ${rulesOf('s')}, s.revisits, null::float8, null::text, s.shadow, s.start_within_ms::float8, s.end_within_ms::float8,
-    extract(epoch from ${now})::float8 * 1000, ${waitingMaxOf('s.tenant_id')}
+    extract(epoch from ${now})::float8 * 1000, ${waitingMaxOf('s.tenant_id')}, ${isLimitedOf('s.tenant_id')}
   from schedules s
   where s.shard_id = $1 and look_at(s.next_at, s.lead_ms) <= (select ${now} + $2 * interval '1 millisecond')
     and s.next_at is not null and not s.paused and s.job_id || '.' || s.job_version <> all ($4::text[]) ${whose}
@@ -76,7 +83,7 @@ const withinOf = (which: 'start' | 'end'): string =>
 
 const restsStatement = (now: string, whose: string): string => `
   select ${rulesOf('s')}, true, round(extract(epoch from s.until_at)::float8 * 1000), s.reason, false, ${withinOf('start')},
-    ${withinOf('end')}, extract(epoch from ${now})::float8 * 1000, ${waitingMaxOf('s.tenant_id')}
+    ${withinOf('end')}, extract(epoch from ${now})::float8 * 1000, ${waitingMaxOf('s.tenant_id')}, ${isLimitedOf('s.tenant_id')}
   from schedule_rests s where s.shard_id = $1 and $2::float8 is not null and s.reason is distinct from 'edited'
     and s.job_id || '.' || s.job_version <> all ($4::text[]) ${whose}
   limit $3 for update skip locked`
@@ -88,7 +95,7 @@ const editsStatement = (now: string, whose: string): string => `
     coalesce(s.priority, r.priority), coalesce(s.attempts_max, r.attempts_max), round(extract(epoch from r.next_at)::float8 * 1000),
     coalesce(s.catch_up, r.catch_up), r.catch_up_max, r.catch_up_window_ms::float8, null::int, true,
     round(extract(epoch from r.until_at)::float8 * 1000), r.reason, coalesce(s.shadow, false),
-    s.start_within_ms::float8, s.end_within_ms::float8, extract(epoch from ${now})::float8 * 1000, ${waitingMaxOf('r.tenant_id')}
+    s.start_within_ms::float8, s.end_within_ms::float8, extract(epoch from ${now})::float8 * 1000, ${waitingMaxOf('r.tenant_id')}, ${isLimitedOf('r.tenant_id')}
   from schedule_rests r left join schedules s on s.tenant_id = r.tenant_id and s.job_id = r.job_id
   where r.shard_id = $1 and $2::float8 is not null and r.reason = 'edited' and not coalesce(s.paused, false) and r.job_id || '.' || r.job_version <> all ($4::text[]) ${whose}
   limit $3 for update of r skip locked`
@@ -167,6 +174,7 @@ const toSchedule = (row: Row): DueSchedule => {
     endWithinMs,
     ,
     waitingMax,
+    isLimited,
   ] = row
   return {
     ...{ tenantId, jobId, projectId, queueId, pool, jobVersion, spec, overlap, graceMs, priority, attemptsMax },
@@ -182,6 +190,7 @@ const toSchedule = (row: Row): DueSchedule => {
       startWithinMs,
       endWithinMs,
       waitingMax,
+      isLimited,
     },
     reason: reason === 'edited' ? null : reason,
     isEdit: reason === 'edited',

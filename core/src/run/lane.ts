@@ -1,4 +1,3 @@
-import { arrayLiteral, textArrayLiteral } from '../db/client.ts'
 import { type Ctx, withRead } from '../db/context.ts'
 import type { RunFacts } from '../flow/expression.ts'
 import { carriedLimits, type Lane, laneOf } from '../flow/lanes.ts'
@@ -35,7 +34,11 @@ export async function takeLane<Row extends LimitedRow>(ctx: Ctx, row: Row, reque
   return row
 }
 
-function factsOf(row: LimitedRow, seen: SeenRequest): RunFacts {
+/** What expressions see of a run. */
+export function factsOf(
+  row: Omit<LimitedRow, 'tenantId' | 'projectId' | 'queueId' | 'lane'>,
+  seen: SeenRequest,
+): RunFacts {
   const { queueName, jobId, priority, details, jobTags } = row
   let read: { body: unknown } | undefined
   return {
@@ -62,20 +65,4 @@ export function seeBytes(bytes: Buffer | null): unknown {
   } catch {
     return text
   }
-}
-
-/** The lanes of rows with their gates, as columns. */
-export function laneColumns(rows: readonly Pick<LimitedRow, 'tenantId' | 'lane'>[]): string[] {
-  const lanes = new Map(rows.flatMap(({ tenantId, lane }) => (lane === null ? [] : [[lane.id, { tenantId, lane }]])))
-  const flat = [...lanes.values()].flatMap(({ tenantId, lane }) =>
-    lane.gates.map((gate) => ({ tenantId, laneId: lane.id, gate })),
-  )
-  return [
-    arrayLiteral(flat.map(({ tenantId }) => tenantId)),
-    arrayLiteral(flat.map(({ laneId }) => laneId)),
-    arrayLiteral(flat.map(({ gate }) => gate.id)),
-    arrayLiteral(flat.map(({ gate }) => gate.limitId)),
-    textArrayLiteral(flat.map(({ gate }) => gate.key)),
-    arrayLiteral(flat.map(({ gate }) => gate.cost)),
-  ]
 }

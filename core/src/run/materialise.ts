@@ -1,9 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { type Covers, resolveCovers } from '../calendar/resolve.ts'
 import { type Pool, type PoolClient, runNamed } from '../db/client.ts'
+import { Backlogs } from '../flow/backlogs.ts'
+import type { Lane } from '../flow/lanes.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
 import { type CompiledSchedule, compileSchedule } from '../schedule/occurrences.ts'
 import { nativeZones } from '../schedule/zone.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
 import { type Decision, decideInstants } from './decide-instants.ts'
 import {
   type DueSchedule,
@@ -13,9 +16,12 @@ import {
   readRoom,
   takeDueSchedules,
 } from './due-schedules.ts'
+import { jobLanes } from './job-lanes.ts'
 import { advanceSchedules, type Moved, type Written, writeOccurrences } from './write-occurrences.ts'
 
 export interface MaterialiseOptions {
+  /** What limits look at lies sealed. */
+  keyRing: KeyRing
   shard: number
   /** How far ahead of the database's clock occurrences are written. */
   aheadMs: number
@@ -33,6 +39,8 @@ export interface Materialised {
   wakes: Map<number, number>
   /** Schedules that could not be computed. They are left as they were, and set aside for a minute. */
   broken: { jobId: Uuid; error: unknown }[]
+  /** Schedules that were left as they are, since the keys of their tenants are not in memory: load them, and look again. */
+  unread: DueSchedule[]
   /** There was more to do than one pass takes. */
   isFull: boolean
 }
@@ -65,6 +73,19 @@ function compile(schedule: DueSchedule, { calendars, blackouts, key: coversKey }
  * a time.
  */
 export async function materialise(pool: Pool, options: MaterialiseOptions): Promise<Materialised> {
+  const result = await materialiseOnce(pool, options)
+  for (const schedule of result.unread) {
+    try {
+      await options.keyRing.load(schedule.tenantId)
+      result.isFull = true
+    } catch (error) {
+      leaveOut(result, schedule, error)
+    }
+  }
+  return result
+}
+
+async function materialiseOnce(pool: Pool, options: MaterialiseOptions): Promise<Materialised> {
   const client = await pool.connect()
   let broken: Error | undefined
   try {
@@ -82,6 +103,11 @@ export async function materialise(pool: Pool, options: MaterialiseOptions): Prom
   }
 }
 
+function leaveOut({ broken }: Materialised, schedule: DueSchedule, error: unknown): void {
+  setAside.set(versionKey(schedule), true)
+  broken.push({ jobId: schedule.jobId, error })
+}
+
 /** The same inside of a transaction. */
 export async function materialiseIn(client: PoolClient, options: MaterialiseOptions): Promise<Materialised> {
   const { aheadMs, limit } = options
@@ -92,6 +118,7 @@ export async function materialiseIn(client: PoolClient, options: MaterialiseOpti
     missed: 0,
     wakes: new Map(),
     broken: [],
+    unread: [],
     isFull: schedules.length >= limit,
   }
   if (schedules.length === 0) return result
@@ -99,6 +126,11 @@ export async function materialiseIn(client: PoolClient, options: MaterialiseOpti
   leaveEditsToRests(schedules, known)
   const covers = await readCovers(client, schedules, nowMs)
   const room = await readRoom(client, schedules)
+  const { lanes, unread } = await lanesOf(client, options, schedules)
+  const backlogs = await Backlogs.lock(
+    client,
+    [...lanes].map(([{ tenantId }, lane]) => ({ tenantId, lane })),
+  )
   const computeUntilMs = performance.now() + computeMs
   const share = Math.ceil(rowsMax / schedules.length)
   const written: Written[] = []
@@ -108,6 +140,11 @@ export async function materialiseIn(client: PoolClient, options: MaterialiseOpti
       result.isFull = true
       break
     }
+    if (unread.has(schedule)) {
+      result.unread.push(schedule)
+      continue
+    }
+    const lane = lanes.get(schedule)
     const shareUntilMs = performance.now() + computeMs / schedules.length
     const mayGoOn = (decided: number): boolean => decided < share && performance.now() < shareUntilMs
     try {
@@ -120,15 +157,21 @@ export async function materialiseIn(client: PoolClient, options: MaterialiseOpti
         : decideInstants(plan, schedule, { nowMs, untilMs }, { known: rows?.rows, mayGoOn })
       const decisions = schedule.shadow
         ? decided.decisions.map(inShadow)
-        : withinRoom(room, schedule.tenantId, decided.decisions)
-      for (const decision of decisions)
-        written.push({ ...decision, schedule, runId: decision.outcome === 'pending' ? uuidv7(nowMs) : null })
+        : withinBacklogs(backlogs, lane, withinRoom(room, schedule.tenantId, decided.decisions))
+      for (const decision of decisions) {
+        const isRun = decision.outcome === 'pending'
+        written.push({
+          ...decision,
+          schedule,
+          runId: isRun ? uuidv7(nowMs) : null,
+          laneId: (isRun && lane?.id) || null,
+        })
+      }
       const runs = decisions.filter(({ outcome }) => outcome === 'pending').length
       moved.push({ schedule, nextAtMs: decided.nextAtMs, revisits: isRevisit(rows, decided.nextAtMs), runs })
       if (decided.nextAtMs !== null && decided.nextAtMs <= untilMs) result.isFull = true
     } catch (error) {
-      setAside.set(versionKey(schedule), true)
-      result.broken.push({ jobId: schedule.jobId, error })
+      leaveOut(result, schedule, error)
     }
   }
   for (const { schedule, outcome, count, dueAtMs } of written) {
@@ -138,6 +181,7 @@ export async function materialiseIn(client: PoolClient, options: MaterialiseOpti
     result.wakes.set(pool, Math.min(result.wakes.get(pool) ?? Number.POSITIVE_INFINITY, dueAtMs))
   }
   if (written.length > 0) result.runs = await writeOccurrences(client, onceEach(written))
+  await backlogs.drop()
   await advanceSchedules(client, moved)
   return result
 }
@@ -153,11 +197,32 @@ function withinRoom(room: Map<Uuid, number>, tenantId: Uuid, decisions: Decision
   let left = free
   const within = decisions.map((decision): Decision => {
     if (decision.outcome !== 'pending' || left-- > 0) return decision
-    return { ...decision, outcome: 'skipped', reason: 'quota', caughtUp: false }
+    return beyondQuota(decision)
   })
   room.set(tenantId, Math.max(0, left))
   return within
 }
+
+const beyondQuota = (decision: Decision): Decision => ({
+  ...decision,
+  outcome: 'skipped',
+  reason: 'quota',
+  caughtUp: false,
+})
+
+/** Nor beyond what may wait for the limits that it minds. */
+const withinBacklogs = (backlogs: Backlogs, lane: Lane | undefined, decisions: Decision[]): Decision[] =>
+  lane === undefined
+    ? decisions
+    : decisions.map((each) => (each.outcome !== 'pending' || backlogs.take(lane) ? each : beyondQuota(each)))
+
+/** The limits that their runs will mind beside those of their queues; one in shadow starts none. */
+const lanesOf = (client: PoolClient, { keyRing }: MaterialiseOptions, schedules: readonly DueSchedule[]) =>
+  jobLanes(
+    client,
+    keyRing,
+    schedules.filter(({ isLimited, shadow }) => isLimited && !shadow),
+  )
 
 const noCovers: Covers = { calendars: {}, blackouts: [], key: '' }
 

@@ -3,7 +3,7 @@ import type { Admitted } from './admit.ts'
 import { readyPool } from './ready-pool.ts'
 
 export interface Rescued {
-  /** Queued runs that nobody claimed in time: back to ready, no attempt spent. */
+  /** Queued runs that nobody claimed in time: back to ready, no attempt and nothing of a rate spent. */
   requeued: number
   /** Running ones whose executor fell silent: sent back for another try. */
   retried: number
@@ -38,7 +38,7 @@ const statement = `
     from lost)
   select count(*) filter (where state = 2)::int, count(*) filter (where state = 3 and attempt < attempts_max)::int,
     count(*) filter (where state = 3 and attempt >= attempts_max)::int
-  from lost`
+  from lost cross join (select return_tokens(array_agg(tenant_id), array_agg(queue_id), array_agg(lane)) from lost where state = 2) back`
 
 /**
  * Heals what was left behind in a pool: runs whose carrier or executor was lost. Any number of callers may run it at
@@ -67,8 +67,8 @@ export async function rescueShard(engine: Pool, shard: number, limit: number): P
 }
 
 /**
- * Puts runs back that were admitted but could not be carried: queued -> ready, no attempt spent. Returns how many were
- * still waiting to be claimed.
+ * Puts runs back that were admitted but could not be carried: queued -> ready, no attempt and nothing of a rate spent.
+ * Returns how many were still waiting to be claimed.
  */
 export async function returnQueued(pool: Pool, poolId: number, admitted: Admitted[]): Promise<number> {
   const rows = await runNamed<[number]>(
@@ -85,7 +85,7 @@ export async function returnQueued(pool: Pool, poolId: number, admitted: Admitte
        insert into ready (pool, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at, lane)
        select ${readyPool}, tenant_id, queue_id, priority, due_at, id, project_id, attempt, attempts_max, fence, keep_week, job_id, nominal_at, lane
        from d returning 1)
-     select count(*)::int from r`,
+     select count(*)::int from r cross join (select return_tokens(array_agg(tenant_id), array_agg(queue_id), array_agg(lane)) from d) back`,
     [
       poolId,
       arrayLiteral(admitted.map((run) => run[0])),

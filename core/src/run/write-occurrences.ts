@@ -9,6 +9,8 @@ import { writeDeadlines } from './write-deadlines.ts'
 export interface Written extends Decision {
   schedule: DueSchedule
   runId: Uuid | null
+  /** The limits that it minds beside those of its queue; null: none. */
+  laneId: Uuid | null
 }
 
 const weekOf = (due: string): string =>
@@ -21,8 +23,8 @@ const writeStatement = `
   with u as materialized (
     select x.*, to_timestamp(n / 1000) as nominal, to_timestamp(d / 1000) as due from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[],
       $5::smallint[], $6::int[], $7::smallint[], $8::smallint[], $9::smallint[], $10::float8[], $11::uuid[], $12::text[], $13::boolean[],
-      $15::float8[], $16::float8[], $17::int[], $18::text[])
-      x(t, j, p, q, pool, v, ov, pr, am, n, i, outcome, caught, d, last, count, reason)),
+      $15::float8[], $16::float8[], $17::int[], $18::text[], $19::uuid[])
+      x(t, j, p, q, pool, v, ov, pr, am, n, i, outcome, caught, d, last, count, reason, lane)),
   o as (
     insert into occurrences (tenant_id, job_id, nominal_at, project_id, job_version, outcome, reason, run_id, caught_up, tz_version, decided_at,
       effective_at, until_at, count)
@@ -39,8 +41,8 @@ const writeStatement = `
     insert into inputs (tenant_id, project_id, id, keep_week, created_at, due_at, queue_id, pool, priority, source, job_id, job_version, nominal_at)
     select t, p, i, week, clock_timestamp(), due, q, pool, pr, 1, j, v, nominal from w),
   d as (
-    insert into due (pool, due_at, id, tenant_id, project_id, queue_id, priority, attempts_max, keep_week, overlap, job_id, nominal_at)
-    select pool, due, i, t, p, q, pr, am, week, ov, j, nominal from w
+    insert into due (pool, due_at, id, tenant_id, project_id, queue_id, priority, attempts_max, keep_week, overlap, job_id, nominal_at, lane)
+    select pool, due, i, t, p, q, pr, am, week, ov, j, nominal, lane from w
     returning 1),
   e as (
     insert into events (tenant_id, project_id, type, subject, job_id, data)
@@ -76,6 +78,7 @@ export async function writeOccurrences(client: PoolClient, written: readonly Wri
     column((each) => (each.count === 1 ? null : each.untilMs)),
     column((each) => each.count),
     column((each) => each.reason),
+    column((each) => each.laneId),
   ])
   await writeDeadlines(client, written)
   return rows[0]?.[0] ?? 0

@@ -46,7 +46,7 @@ test('a schedule that other data computed is computed again, told when it moves,
 
 test('what it had written ahead is taken back, what is due is left alone', async () => {
   const { id } = await createJob(ctx, sampleJob({ schedule: { type: 'every', every: 'PT1S' } }))
-  await materialise(db.engine, { shard: 1, aheadMs: 5_000, limit: 10 })
+  await materialise(db.engine, { keyRing: db.engineKeyRing, shard: 1, aheadMs: 5_000, limit: 10 })
   await db.owner.query("update schedules set tz_version = '2020a'")
   expect(await refresh()).toEqual({ schedules: 1, moved: 0 })
   const ahead = "select from occurrences where job_id = $1 and outcome = 'pending' and nominal_at > now()"

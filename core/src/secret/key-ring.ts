@@ -36,6 +36,11 @@ export class KeyRing {
     if (!this.#cache.has(tenantId)) await this.#load(tenantId)
   }
 
+  /** Whether a tenant's keys are in memory. */
+  has(tenantId: Uuid): boolean {
+    return this.#cache.has(tenantId)
+  }
+
   /** Encrypts for a tenant, under its newest key, bound to one row. */
   async seal(tenantId: Uuid, rowId: Uuid, plain: Buffer): Promise<Buffer> {
     const keys = this.#cache.get(tenantId) ?? (await this.#load(tenantId))

@@ -54,7 +54,7 @@ export function openScene(stage: Stage): Scene {
       return id
     },
     async write() {
-      await materialise(stage.db.engine, { shard: 1, aheadMs, limit: 100 })
+      await materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs, limit: 100 })
     },
     async written(changes) {
       const id = await scene.hourly(changes)

@@ -25,7 +25,7 @@ import { type Act, aheadMs, type Process, type Scene } from './scene.ts'
 
 type Step = (scene: Scene) => Promise<Act>
 
-const write: Act = ({ engine }) => materialise(engine, { shard: 1, aheadMs, limit: 100 })
+const write: Act = ({ engine, ctx }) => materialise(engine, { keyRing: ctx.keyRing, shard: 1, aheadMs, limit: 100 })
 const admit: Act = ({ engine }) =>
   admitRuns(engine, { pool: 1, batch: 100, capacity: 1_000, aheadMs: 25, queuedSeconds: 5 })
 const stepOnce = ({ engine, ctx }: Process) =>

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const minute = 60_000
 const write = (aheadMs = 2_000): Promise<Materialised> =>
-  materialise(stage.db.engine, { shard: 1, aheadMs, limit: 500 })
+  materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs, limit: 500 })
 const ledger = async (jobId: string): Promise<Occurrence[]> =>
   (await listOccurrences(stage.ctx, jobId, { from: new Date(0), to: new Date('2100-01-01') }, { limit: 200 })).items
 const dueOf = (jobId: string): Promise<string[] | null> =>

@@ -119,7 +119,7 @@ describe('the deadlines of a job', () => {
   it('hold for the runs of its schedule; the ledger says that it expired', async () => {
     const at = new Date(Date.now() + 1_000)
     const { id: jobId } = await job({ schedule: { type: 'at', at: at.toISOString() } })
-    await materialise(stage.db.engine, { shard: 1, aheadMs: 60_000, limit: 10 })
+    await materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs: 60_000, limit: 10 })
     const runId = await stage.value<Uuid>('select run_id as value from occurrences where job_id = $1', jobId)
     expect((await pass(runId, 'start_by')).expired).toBe(1)
     const { items } = await listOccurrences(

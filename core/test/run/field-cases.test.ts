@@ -32,7 +32,9 @@ const week = 7 * 24 * hour
 const monday = Date.parse('2031-03-03T00:00:00Z')
 
 const write = async (aheadMs = 2_000): Promise<void> => {
-  while ((await materialise(stage.db.engine, { shard: 1, aheadMs, limit: 500 })).isFull);
+  while (
+    (await materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs, limit: 500 })).isFull
+  );
 }
 /** How many instants of a job came to what. */
 const outcomesOf = async (jobId: string): Promise<Record<string, number>> => {
@@ -174,5 +176,11 @@ async function afterRestart(clock: { tenantId: string; projectId: string; nowMs:
   vi.resetModules()
   const fresh = await import('../../src/run/materialise.ts')
   const { virtualShard } = await import('../../src/clock/virtual.ts')
-  await fresh.materialise(stage.db.engine, { shard: virtualShard, aheadMs: 0, limit: 100, clock })
+  await fresh.materialise(stage.db.engine, {
+    keyRing: stage.db.engineKeyRing,
+    shard: virtualShard,
+    aheadMs: 0,
+    limit: 100,
+    clock,
+  })
 }

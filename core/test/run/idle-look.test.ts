@@ -66,7 +66,11 @@ describe('with 100,000 runs and 10,000 schedules of the future, an idle look tou
       12,
       (pool: Pool) => admitRuns(pool, { pool: 1, batch: 500, capacity: 1_000, aheadMs: 25, queuedSeconds: 5 }),
     ],
-    ['looking for due schedules', 4, (pool: Pool) => materialise(pool, { shard: 1, aheadMs: 2_000, limit: 500 })],
+    [
+      'looking for due schedules',
+      4,
+      (pool: Pool) => materialise(pool, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs: 2_000, limit: 500 }),
+    ],
     ['asking for the next schedule', 4, (pool: Pool) => nextScheduleMs(pool, 1)],
     ['rescuing', 4, (pool: Pool) => rescueRuns(pool, 1, 100)],
   ])('%s', async (_name, most, work) => {

@@ -26,7 +26,7 @@ afterEach(async () => {
 const second = 1_000
 const minute = 60 * second
 const write = (aheadMs = 2_000): Promise<Materialised> =>
-  materialise(stage.db.engine, { shard: 1, aheadMs, limit: 500 })
+  materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs, limit: 500 })
 const drain = async (): Promise<void> => {
   while ((await write()).isFull);
 }

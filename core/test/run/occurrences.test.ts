@@ -18,7 +18,8 @@ afterAll(() => stage.db.close())
 const hour = 3_600_000
 const hourly = (name = 'hourly') =>
   createJob(stage.ctx, sampleJob({ name, schedule: { type: 'every', every: 'PT1H' } }))
-const write = (aheadMs: number) => materialise(stage.db.engine, { shard: 1, aheadMs, limit: 500 })
+const write = (aheadMs: number) =>
+  materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs, limit: 500 })
 
 describe('the ledger of a job', () => {
   it('comes page by page, oldest first, its beginning in and its end out', async () => {

@@ -33,7 +33,7 @@ async function writeInstants(jobId: string, count = 1): Promise<void> {
     const atMs = (written.get(jobId) ?? Math.floor(Date.now() / 1_000) * 1_000 - 30_000) + 1_000
     written.set(jobId, atMs)
     await stage.db.owner.query('update schedules set next_at = $2 where job_id = $1', [jobId, new Date(atMs)])
-    await materialise(stage.db.engine, { shard: 1, aheadMs: 0, limit: 100 })
+    await materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs: 0, limit: 100 })
   }
 }
 const ledger = async (jobId: string): Promise<Occurrence[]> =>

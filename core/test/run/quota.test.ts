@@ -27,7 +27,7 @@ async function jobDue(count: number, changes: Partial<NewJob> = {}): Promise<str
   return id
 }
 /** Decides what is due by now, and nothing ahead. */
-const write = () => materialise(stage.db.engine, { shard: 1, aheadMs: 0, limit: 100 })
+const write = () => materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs: 0, limit: 100 })
 const ledger = async (id: string): Promise<Occurrence[]> =>
   (await listOccurrences(stage.ctx, id, { from: new Date(0), to: new Date('2100-01-01') }, { limit: 200 })).items
 const tally = async (id: string, of: (each: Occurrence) => boolean): Promise<number> =>

@@ -52,7 +52,16 @@ it.each(Object.entries(schedules))(
   async (_name, schedule) => {
     const { id, createdAt } = await createJob(stage.ctx, sampleJob({ schedule, overlap: 'allow' }))
     const untilMs = Date.now() + yearMs
-    while ((await materialise(stage.db.engine, { shard: 1, aheadMs: untilMs - Date.now(), limit: 50 })).isFull);
+    while (
+      (
+        await materialise(stage.db.engine, {
+          keyRing: stage.db.engineKeyRing,
+          shard: 1,
+          aheadMs: untilMs - Date.now(),
+          limit: 50,
+        })
+      ).isFull
+    );
     const after = Temporal.Instant.fromEpochMilliseconds(createdAt.getTime())
     const { occurrences } = previewSchedule(schedule, after, 3_000, { seed: id })
     const said = occurrences.filter(({ nominalAt }) => Date.parse(nominalAt) <= untilMs - 60_000)

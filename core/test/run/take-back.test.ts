@@ -19,7 +19,8 @@ afterEach(async () => {
     await stage.db.owner.query(`delete from ${table}`)
 })
 
-const write = (): Promise<Materialised> => materialise(stage.db.engine, { shard: 1, aheadMs: 2_000, limit: 500 })
+const write = (): Promise<Materialised> =>
+  materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs: 2_000, limit: 500 })
 /** A job whose hourly schedule stands at an instant that has just come. */
 async function jobNow(): Promise<{ id: string; from: number }> {
   const from = Math.floor(Date.now() / 1_000) * 1_000

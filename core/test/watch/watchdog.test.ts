@@ -191,7 +191,7 @@ async function atWork(): Promise<Uuid> {
   ])
   await stage.db.owner.query('update schedules set grace_seconds = 3600 where job_id = $1', [job])
   await setNext(job, 600)
-  await materialise(stage.db.engine, { shard: 1, aheadMs: 2_000, limit: 10 })
+  await materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs: 2_000, limit: 10 })
   return job
 }
 
@@ -221,7 +221,7 @@ test('gaps are found in the ledger and decided by the scheduler, and nothing is 
     missing: 2,
     after: before[3] && new Date(Math.min(+(before[2] ?? 0), +before[3])),
   })
-  await materialise(stage.db.engine, { shard: 1, aheadMs: 2_000, limit: 10 })
+  await materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs: 2_000, limit: 10 })
   expect((await ledger(job)).map(({ nominalAt }) => nominalAt)).toEqual(before)
   expect(await repair(job)).toMatchObject({ isRepaired: false })
 })

@@ -1950,7 +1950,7 @@ export const listLimits = <ThrowOnError extends boolean = false>(options?: Optio
 /**
  * Set a limit
  *
- * For a queue, a project or the organisation as a whole it holds at once, for what waits as well. By key, cost, job or host it holds for runs that are accepted through the API from now on, not for those that a schedule or a backfill starts.
+ * For a queue, a project or the organisation as a whole it holds at once, for what waits as well. By key, cost, job or host it holds for runs that are made from now on, whatever makes them.
  */
 export const createLimit = <ThrowOnError extends boolean = false>(options: Options<CreateLimitData, ThrowOnError>): RequestResult<CreateLimitResponses, CreateLimitErrors, ThrowOnError> => (options.client ?? client).post<CreateLimitResponses, CreateLimitErrors, ThrowOnError>({
     security: [{

@@ -101,7 +101,8 @@ export class Dispatcher {
     const sleepMs =
       leftMs === null ? pollMs : leftMs <= aheadMs - gapMs ? overdueMs : Math.min(pollMs, this.waitMs(leftMs))
     if (!outlook.waiting) return { sleepMs }
-    return { sleepMs: Math.min(sleepMs, gathers ? gatherSeconds * 1_000 : waitingMs) }
+    const tokenMs = outlook.nextTokenMs === null ? waitingMs : Math.max(gapMs, outlook.nextTokenMs - outlook.nowMs)
+    return { sleepMs: Math.min(sleepMs, gathers ? gatherSeconds * 1_000 : Math.min(waitingMs, tokenMs)) }
   }
 
   /** How long the look for a run may wait that is due in `leftMs`, in milliseconds. */

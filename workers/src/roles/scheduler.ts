@@ -2,10 +2,12 @@ import type { Pool } from '@meridian/core/db/client'
 import type { Log } from '@meridian/core/kernel/log'
 import { materialise, nextScheduleMs } from '@meridian/core/run/materialise'
 import { lookAheadMs } from '@meridian/core/run/wake'
+import type { KeyRing } from '@meridian/core/secret/key-ring'
 import type { Pass } from '../loop.ts'
 
 export interface SchedulerOptions {
   engine: Pool
+  keyRing: KeyRing
   shard: number
   log: Log
   pollMs: number
@@ -16,8 +18,8 @@ const limit = 500
 
 /** Turns schedules into occurrences and runs, a little ahead of time. Any number may run. */
 export async function runScheduler(options: SchedulerOptions): Promise<Pass> {
-  const { engine, shard, log, pollMs } = options
-  const made = await materialise(engine, { shard, aheadMs: lookAheadMs, limit })
+  const { engine, keyRing, shard, log, pollMs } = options
+  const made = await materialise(engine, { keyRing, shard, aheadMs: lookAheadMs, limit })
   for (const [poolId, dueMs] of made.wakes) options.wake(poolId, dueMs)
   for (const { jobId, error } of made.broken) log.error({ err: error, jobId }, 'a schedule could not be computed')
   if (made.missed > 0) log.warn({ missed: made.missed }, 'occurrences were past their grace')
