@@ -91,16 +91,15 @@ function explain(error: unknown, text: string): string {
   return `unexpected character at line ${line}, column ${before.length - before.lastIndexOf('\n')}.`
 }
 
-/** One text per meaning (as RFC 8785 orders it): keys sorted, no white space. For comparing requests, not for storing. */
-export function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  if (value instanceof Date) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+/** One text per meaning: keys in one order, no white space. For comparing requests, not for storing. */
+export const canonicalJson = (value: unknown): string => JSON.stringify(inOrder(value)) ?? 'null'
+
+// Copying is cheaper than writing the text by hand: the language writes it several times as fast.
+function inOrder(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
+  if (Array.isArray(value)) return value.map(inOrder)
   const record = value as Record<string, unknown>
-  let text = '{'
-  for (const key of Object.keys(record).sort()) {
-    if (record[key] === undefined) continue
-    text += `${text.length > 1 ? ',' : ''}${JSON.stringify(key)}:${canonicalJson(record[key])}`
-  }
-  return `${text}}`
+  const ordered: Record<string, unknown> = {}
+  for (const key of Object.keys(record).sort()) ordered[key] = inOrder(record[key])
+  return ordered
 }

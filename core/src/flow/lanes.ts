@@ -40,7 +40,8 @@ export interface RunPlace {
 /** How long another process may not know of a limit that is new. */
 const knownMs = 5_000
 
-const known = new LRUCache<Uuid, readonly CarriedLimit[]>({ max: 50_000, ttl: knownMs })
+// What is asked for is kept, not the answer: the rows of a batch ask all at once.
+const known = new LRUCache<Uuid, Promise<readonly CarriedLimit[]>>({ max: 50_000, ttl: knownMs })
 
 /** Called by whoever changes a tenant's limits, when that is true. */
 export const forgetLimits = (tenantId: Uuid): void => void known.delete(tenantId)
@@ -83,23 +84,25 @@ export async function readCarriedLimits(
 }
 
 /** The limits that a tenant's runs carry: asked for once in five seconds, and mostly there is none. */
-export async function carriedLimits(
+export function carriedLimits(
   tenantId: Uuid,
   read: (work: (client: PoolClient) => Promise<Row[]>) => Promise<Row[]>,
 ): Promise<readonly CarriedLimit[]> {
-  const limits = known.get(tenantId)
-  if (limits !== undefined) return limits
-  const rows = await read((client) =>
+  const asked = known.get(tenantId)
+  if (asked !== undefined) return asked
+  const limits = read((client) =>
     runNamed<Row>(
       client,
       'carried_limits',
       `select ${carriedColumns} from flow_limits where tenant_id = $1 and ${isCarried()} order by id`,
       [tenantId],
     ),
-  )
-  const found = rows.map(toCarried)
-  known.set(tenantId, found)
-  return found
+  ).then((rows) => rows.map(toCarried))
+  known.set(tenantId, limits)
+  limits.catch(() => {
+    if (known.peek(tenantId) === limits) known.delete(tenantId)
+  })
+  return limits
 }
 
 /** The lane that a run takes; null when it minds none of these limits. The facts are asked for only where one may hold. */
