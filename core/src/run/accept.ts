@@ -174,6 +174,8 @@ export interface AcceptMeans {
 
 /** A claim fetches whole blocks, and runs that are due apart are claimed apart: so they are small. */
 const blockBytes = 16_384
+/** Runs that are all due at once are claimed together. Still small enough for a claim to carry. */
+const blockBytesAtOnce = 49_152
 const weekMs = 7 * 86_400_000
 
 /** Blocks are kept as long as the longest kept of them, so only what is due at about the same time shares one. */
@@ -259,7 +261,7 @@ async function parametersOf(keyRing: KeyRing, rows: IntakeRow[], batch: boolean,
   const { blocks, places, lost } = await sealTogether(
     keyRing,
     rows.map((row, index) => ({ tenantId: row.tenantId, bytes: row.request, group: groupOf(row, index) })),
-    blockBytes,
+    rows.every(({ dueAtMs }) => dueAtMs === null) ? blockBytesAtOnce : blockBytes,
   )
   // Nothing may be written of a batch that is not whole; alone, a row without its request is refused by itself.
   for (const error of lost.values()) throw error
@@ -304,6 +306,9 @@ const outcomes = { 0: 'accepted', 1: 'replayed', 4: 'deduplicated', 5: 'debounce
   Record<number, 'accepted' | 'replayed' | FoundBy>
 >
 
+const labelsOf = ({ details, jobTags }: IntakeRow): string[] =>
+  details === undefined && jobTags.length === 0 ? [] : [...new Set([...(details?.tags ?? []), ...jobTags])].toSorted()
+
 function toResult(row: IntakeRow, [, outcome, id, dueAtMs, createdAtMs, isReady]: AcceptedRow): IntakeResult {
   if (outcome === 2) {
     return {
@@ -343,7 +348,7 @@ function toResult(row: IntakeRow, [, outcome, id, dueAtMs, createdAtMs, isReady]
     httpStatus: null,
     error: null,
     replayOf: row.replayOf,
-    tags: [...new Set([...(row.details?.tags ?? []), ...row.jobTags])].toSorted(),
+    tags: labelsOf(row),
     metadata: row.details?.metadata ?? {},
     callbackOf: row.details?.callbackOf ?? null,
     batchRunId: null,

@@ -30,6 +30,8 @@ export interface RequestBlock {
   bytes: number
   /** The envelope in base64, unless it is too large for a claim to carry: then `readBlock` fetches it. */
   sealed: string | null
+  /** How many runs of the claim share it. */
+  runs: number
 }
 
 export interface Claim {
@@ -127,7 +129,7 @@ export async function claimRuns(
   for (const row of rows) {
     const [ordinal, , , , , , , , id, bytes, sealed] = row
     if (ordinal !== 0 || id === null) continue
-    blocks.set(id, { id, bytes: bytes ?? 0, sealed })
+    blocks.set(id, { id, bytes: bytes ?? 0, sealed, runs: 0 })
   }
   const runs: Claimed[] = []
   for (const row of rows) {
@@ -136,7 +138,8 @@ export async function claimRuns(
     if (admitted === undefined) continue
     const [tenantId, queueId, id, fence, dueAtMs] = admitted
     // A block that is gone is told as one that nobody can open.
-    const block = blockId === null ? null : (blocks.get(blockId) ?? { id: blockId, bytes: 0, sealed: null })
+    const block = blockId === null ? null : (blocks.get(blockId) ?? { id: blockId, bytes: 0, sealed: null, runs: 0 })
+    if (block !== null) block.runs++
     runs.push({
       tenantId,
       projectId,

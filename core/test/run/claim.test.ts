@@ -98,7 +98,7 @@ describe('claiming', () => {
     const [, large] = runs
     if (large === undefined) throw new Error('nothing was claimed')
     expect(bytesOf(large)).toBeGreaterThan(3_000_000)
-    await expect(readBlock(stage.db.engine, large, { id: uuidv7(Date.now()), bytes: 0, sealed: null })).rejects.toThrow(
+    await expect(readBlock(stage.db.engine, large, { id: uuidv7(Date.now()), bytes: 0, sealed: null, runs: 1 })).rejects.toThrow(
       'gone',
     )
   })

@@ -13,6 +13,9 @@ export type OpenedRequest = RunRequest & { body: Buffer | null }
 /** What the bodies of large requests may hold together, sealed; opened they hold as much again. */
 const largeBytes = 64 * 1024 * 1024
 
+/** A claim that takes so many runs of a block takes about all of them: nobody asks for that block again. */
+const runsOfOneClaim = 8
+
 /** Opens what a run has to do: its own sealed request, or that of its job's version. */
 export class Requests {
   readonly #engine: Pool
@@ -25,7 +28,8 @@ export class Requests {
     sizeCalculation: (request) => 1_024 + (request.body?.length ?? 0),
   })
 
-  // Runs that were accepted together share a block, but are mostly claimed at different times.
+  // Runs that were accepted together share a block. It is opened once a claim, and kept for others that take few runs.
+  readonly #opened = new WeakMap<RequestBlock, Buffer>()
   readonly #blocks = new LRUCache<Uuid, Buffer>({
     ttl: 60_000,
     maxSize: 32 * 1024 * 1024,
@@ -48,14 +52,17 @@ export class Requests {
     if (run.request === null) return this.#versions.get(versionKey(run)) ?? null
     if (run.source === 'batch') return null
     const { block, offset } = run.request
-    const opened = this.#blocks.get(block.id) ?? this.#openNow(run.tenantId, block)
+    const opened = this.#opened.get(block) ?? this.#blocks.get(block.id) ?? this.#openNow(run.tenantId, block)
     return opened && decodeRequest(itemAt(opened, offset))
   }
 
-  #openNow(tenantId: Uuid, { id, sealed }: RequestBlock): Buffer | null {
+  #openNow(tenantId: Uuid, block: RequestBlock): Buffer | null {
+    const { id, sealed, runs } = block
     if (sealed === null) return null
     const opened = openBlockNow(this.#keyRing, { tenantId, id, sealed: Buffer.from(sealed, 'base64') })
-    if (opened !== null) this.#blocks.set(id, opened)
+    if (opened === null) return null
+    this.#opened.set(block, opened)
+    if (runs < runsOfOneClaim) this.#blocks.set(id, opened)
     return opened
   }
 
