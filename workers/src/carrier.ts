@@ -7,12 +7,14 @@ import type { RedisTarget } from './redis.ts'
 /** One BullMQ job: runs of one pool, by id, fence and due instant. Nothing of a tenant's. */
 export interface Parcel {
   runs: Admitted[]
+  /** Others wait for the slots of these: their ends are worth being recorded at once. */
+  isAwaited: boolean
 }
 
 /** The conveyor belt's near end. */
 export interface Carrier {
   isReady(): boolean
-  send(parcels: Admitted[][]): Promise<void>
+  send(parcels: Parcel[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -33,7 +35,7 @@ export function createCarrier(redis: RedisTarget, poolId: number, onError: (erro
   return {
     isReady: () => connection.status === 'ready',
     async send(parcels) {
-      await queue.addBulk(parcels.map((runs) => ({ name: 'parcel' as const, data: { runs } })))
+      await queue.addBulk(parcels.map((data) => ({ name: 'parcel' as const, data })))
     },
     async close() {
       await queue.close()

@@ -188,7 +188,7 @@ async function startExecutor(means: Means): Promise<Running> {
   })
   // Known before the first parcel: a dispatcher admits nothing to a pool without executors.
   await executor.announce().catch((error: unknown) => log.warn({ err: error }, 'could not announce'))
-  const worker = createParcelWorker(redis, poolId, ({ runs }) => executor.take(runs), {
+  const worker = createParcelWorker(redis, poolId, (parcel) => executor.take(parcel), {
     concurrency: parcelsAtOnce,
     onError: (error) => log.debug({ err: error }, 'the parcel worker is away'),
   })

@@ -151,29 +151,33 @@ export interface Outlook {
   nextDueMs: number | null
   /** Whether runs wait for a slot, or for an earlier run of their job. */
   waiting: boolean
+  /** Whether some of them did so at the last look already. */
+  stillWaiting: boolean
   /** When a limit's rate next lets through one of those that wait for it, or null. */
   nextTokenMs: number | null
 }
 
 /**
  * Looks ahead: one index probe into `due`, one into `ready`, whatever lies in the far future; and where runs mind limits of
- * their own, at their rates.
+ * their own, at their rates. `lastMs` is the clock of the look before.
  */
-export async function lookAhead(pool: Pool, poolId: number): Promise<Outlook> {
-  const rows = await runNamed<[number, number | null, boolean, number | null]>(
+export async function lookAhead(pool: Pool, poolId: number, lastMs = 0): Promise<Outlook> {
+  const rows = await runNamed<[number, number | null, boolean, boolean, number | null]>(
     pool,
     'look_ahead',
     `select extract(epoch from clock_timestamp())::float8 * 1000,
       (select round(extract(epoch from due_at)::float8 * 1000) from due where pool = $1 order by due_at limit 1),
       w.plain or w.laned or exists (select from due where pool = -$1::smallint and pool < 0),
+      w.plain and exists (select from ready where pool = $1 and due_at < to_timestamp($2::float8 / 1000))
+        or w.laned and exists (select from ready where pool = $1::smallint + 1000 and due_at < to_timestamp($2::float8 / 1000)),
       case when w.laned or w.plain and exists (select from limits where gated)
         then ceil(extract(epoch from next_token($1))::float8 * 1000) end
      from (select exists (select from ready where pool = $1) as plain, exists (select from ready where pool = $1::smallint + 1000) as laned
        offset 0) w`,
-    [poolId],
+    [poolId, lastMs],
   )
-  const [nowMs, nextDueMs, waiting, nextTokenMs] = rows[0] ?? [0, null, false, null]
-  return { nowMs, nextDueMs, waiting, nextTokenMs }
+  const [nowMs, nextDueMs, waiting, stillWaiting, nextTokenMs] = rows[0] ?? [0, null, false, false, null]
+  return { nowMs, nextDueMs, waiting, stillWaiting, nextTokenMs }
 }
 
 /** What the live executors of a pool can take together. */

@@ -329,4 +329,12 @@ describe('looking ahead', () => {
     expect(Math.abs(outlook.nowMs - Date.now())).toBeLessThan(5_000)
     expect(await lookAhead(stage.db.engine, 2)).toMatchObject({ nextDueMs: null, waiting: false })
   })
+
+  it('tells whether somebody who waited at the last look still does', async () => {
+    const first = await lookAhead(stage.db.engine, 1)
+    await stage.accept({})
+    expect(await lookAhead(stage.db.engine, 1, first.nowMs)).toMatchObject({ waiting: true, stillWaiting: false })
+    const later = await lookAhead(stage.db.engine, 1)
+    expect(await lookAhead(stage.db.engine, 1, later.nowMs)).toMatchObject({ waiting: true, stillWaiting: true })
+  })
 })

@@ -98,9 +98,9 @@ describe('claiming', () => {
     const [, large] = runs
     if (large === undefined) throw new Error('nothing was claimed')
     expect(bytesOf(large)).toBeGreaterThan(3_000_000)
-    await expect(readBlock(stage.db.engine, large, { id: uuidv7(Date.now()), bytes: 0, sealed: null, runs: 1 })).rejects.toThrow(
-      'gone',
-    )
+    await expect(
+      readBlock(stage.db.engine, large, { id: uuidv7(Date.now()), bytes: 0, sealed: null, runs: 1 }),
+    ).rejects.toThrow('gone')
   })
 
   it('requests that were accepted together come once, and each run finds its own', async () => {

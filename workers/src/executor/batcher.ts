@@ -39,26 +39,27 @@ export class Batcher<T> {
 
   add(item: T): void {
     this.#waiting.push(item)
-    if (this.#waiting.length >= this.#options.size) this.#flush()
+    if (this.#waiting.length >= this.#options.size) this.flush()
     else this.#timer ??= setTimeout(() => this.#flushOrFill(), this.#options.waitMs)
   }
 
   #flushOrFill(): void {
     const { size, waitMs, fillMs = waitMs } = this.#options
     if (fillMs > waitMs && this.#waiting.length * fillMs >= size * waitMs) {
-      this.#timer = setTimeout(() => this.#flush(), fillMs - waitMs)
-    } else this.#flush()
+      this.#timer = setTimeout(() => this.flush(), fillMs - waitMs)
+    } else this.flush()
   }
 
   /** Resolves when everything added so far is written. */
   async drain(): Promise<void> {
     while (this.backlog > 0) {
-      this.#flush()
+      this.flush()
       await Promise.all(this.#inFlight)
     }
   }
 
-  #flush(): void {
+  /** Writes what there is, without waiting for more. */
+  flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
     while (this.#inFlight.size < this.#options.inFlightMax && this.#waiting.length > 0) {
@@ -67,7 +68,7 @@ export class Batcher<T> {
       const writing = this.#write(batch).finally(() => {
         this.#writing -= batch.length
         this.#inFlight.delete(writing)
-        if (this.#waiting.length >= this.#options.size) this.#flush()
+        if (this.#waiting.length >= this.#options.size) this.flush()
         else if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#flushOrFill(), this.#options.waitMs)
       })
       this.#inFlight.add(writing)

@@ -1,10 +1,11 @@
 import type { Pool } from '@meridian/core/db/client'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import type { Log } from '@meridian/core/kernel/log'
-import { type Admitted, announceExecutor, retireExecutor } from '@meridian/core/run/admit'
+import { announceExecutor, retireExecutor } from '@meridian/core/run/admit'
 import { type Claimed, claimRuns, handBack, type Lease, renewLeases } from '@meridian/core/run/claim'
 import { returnQueued } from '@meridian/core/run/rescue'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
+import type { Parcel } from '../carrier.ts'
 import { Cancellation } from '../outbound/cancellation.ts'
 import type { Outbound } from '../outbound.ts'
 import type { ResponseKeeping } from '../perform/response.ts'
@@ -69,7 +70,9 @@ export class Executor {
   #finished = 0
   #rate = 0
   #rateAtMs = performance.now()
-  #unclaimed: { runs: Admitted[]; done: () => void }[] = []
+  /** Others wait for slots of the latest parcel. */
+  #isAwaited = false
+  #unclaimed: { runs: Parcel['runs']; done: () => void }[] = []
   readonly #claiming = new Set<Promise<void>>()
   #roomWaiters: (() => void)[] = []
   #isStopping = false
@@ -95,7 +98,8 @@ export class Executor {
   }
 
   /** Takes a parcel: resolves once its runs are claimed and there is room for more. */
-  async take(runs: Admitted[]): Promise<void> {
+  async take({ runs, isAwaited }: Parcel): Promise<void> {
+    this.#isAwaited = isAwaited
     await new Promise<void>((done) => {
       this.#unclaimed.push({ runs, done })
       // Few claims at a time, of all parcels that came meanwhile: under load claims grow, alone they are prompt.
@@ -140,7 +144,7 @@ export class Executor {
     }
   }
 
-  async #claim(runs: Admitted[]): Promise<void> {
+  async #claim(runs: Parcel['runs']): Promise<void> {
     const { engine, poolId, id, leaseSeconds } = this.#options
     const askedAtMs = DatabaseClock.localMs()
     const leaseUntilMs = performance.now() + leaseSeconds * 1_000
@@ -207,9 +211,14 @@ export class Executor {
       this.#forget(held.run)
     } finally {
       this.#performing--
-      if (this.#performing === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
       this.#pump()
+      if (this.#performing === 0) this.#rest()
     }
+  }
+
+  #rest(): void {
+    if (this.#isAwaited && this.#held.size === this.#recorder.backlog) this.#recorder.flush()
+    for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 
   #record(held: Held, performed: Performed): void {

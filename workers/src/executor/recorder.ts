@@ -93,6 +93,12 @@ export class Recorder {
     else this.#retries.add({ ...record, projectId: run.projectId, error: outcome.errorClass, delayMs: retryInMs })
   }
 
+  /** Nothing more is about to come: what there is need not wait for it. */
+  flush(): void {
+    this.#ends.flush()
+    this.#retries.flush()
+  }
+
   /** Resolves when everything is on disk. */
   async drain(): Promise<void> {
     await Promise.all([this.#ends.drain(), this.#retries.drain()])

@@ -56,11 +56,15 @@ export class Dispatcher {
   }
   #carrying: Promise<void> = Promise.resolve()
   #lookedAtMs = 0
+  /** The same by the database's clock, epoch milliseconds, of the last look that told it. */
+  #lastMs = 0
   readonly #owed: Owed = new Map()
   #sinceTidy = 0
   #tidying: Promise<void> | null = null
   /** Runs wait for slots, and slots come free one by one: each is worth a look. */
   wantsEachSlot = false
+  /** What waits is held up by limits of its own, however much room executors have. */
+  #isLimited = false
 
   constructor(options: DispatcherOptions) {
     this.#options = options
@@ -93,10 +97,13 @@ export class Dispatcher {
       this.#sinceTidy += admitted.length
       if (this.#sinceTidy >= tidyEvery) this.#tidy()
     }
-    const gathers = roomMin > 1
+    // With room for fewer than that nothing is admitted: it was not room that these few wanted for.
+    if (admitted.length > 0) this.#isLimited = admitted.length < roomMin
+    const gathers = roomMin > 1 && !this.#isLimited
     if (admitted.length >= batch) return 'more'
-    const outlook = await lookAhead(engine, poolId)
-    this.wantsEachSlot = outlook.waiting && !gathers
+    const outlook = await lookAhead(engine, poolId, this.#lastMs)
+    this.#lastMs = outlook.nowMs
+    this.wantsEachSlot = outlook.stillWaiting && !gathers
     const leftMs = outlook.nextDueMs === null ? null : outlook.nextDueMs - outlook.nowMs
     const sleepMs =
       leftMs === null ? pollMs : leftMs <= aheadMs - gapMs ? overdueMs : Math.min(pollMs, this.waitMs(leftMs))
@@ -141,7 +148,7 @@ export class Dispatcher {
     const parcels: Admitted[][] = []
     for (let start = 0; start < admitted.length; start += size) parcels.push(admitted.slice(start, start + size))
     try {
-      await carrier.send(parcels)
+      await carrier.send(parcels.map((runs) => ({ runs, isAwaited: this.wantsEachSlot })))
     } catch (error) {
       log.warn({ err: error, runs: admitted.length }, 'the carrier refused runs; they wait again')
       await returnQueued(engine, poolId, admitted).catch((returnError: unknown) =>
