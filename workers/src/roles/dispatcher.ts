@@ -63,6 +63,8 @@ export class Dispatcher {
   #tidying: Promise<void> | null = null
   /** Runs wait for slots, and slots come free one by one: each is worth a look. */
   wantsEachSlot = false
+  /** Some have waited for longer than one look: what holds their slots is worth being recorded at once. */
+  #isAwaited = false
   /** What waits is held up by limits of its own, however much room executors have. */
   #isLimited = false
 
@@ -103,7 +105,8 @@ export class Dispatcher {
     if (admitted.length >= batch) return 'more'
     const outlook = await lookAhead(engine, poolId, this.#lastMs)
     this.#lastMs = outlook.nowMs
-    this.wantsEachSlot = outlook.stillWaiting && !gathers
+    this.wantsEachSlot = outlook.waiting && !gathers
+    this.#isAwaited = outlook.stillWaiting && !gathers
     const leftMs = outlook.nextDueMs === null ? null : outlook.nextDueMs - outlook.nowMs
     const sleepMs =
       leftMs === null ? pollMs : leftMs <= aheadMs - gapMs ? overdueMs : Math.min(pollMs, this.waitMs(leftMs))
@@ -148,7 +151,7 @@ export class Dispatcher {
     const parcels: Admitted[][] = []
     for (let start = 0; start < admitted.length; start += size) parcels.push(admitted.slice(start, start + size))
     try {
-      await carrier.send(parcels.map((runs) => ({ runs, isAwaited: this.wantsEachSlot })))
+      await carrier.send(parcels.map((runs) => ({ runs, isAwaited: this.#isAwaited })))
     } catch (error) {
       log.warn({ err: error, runs: admitted.length }, 'the carrier refused runs; they wait again')
       await returnQueued(engine, poolId, admitted).catch((returnError: unknown) =>
