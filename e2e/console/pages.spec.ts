@@ -58,6 +58,15 @@ for (const { theme, width } of screens) {
     })
     const stretch = { from: '2061-12-05T22:00:00Z', until: '2061-12-06T02:00:00Z' }
     const blackout = await sdk.blackouts.create({ name: label.padEnd(200, '-long'), ...stretch })
+    const limit = await sdk.limits.create({
+      name: label.padEnd(100, '-long'),
+      scope: { type: 'queue', queue: label },
+      key: 'body.customer.id',
+      cost: 'int(body.pages)',
+      concurrency: 3,
+      rate: { count: 100, per: 'PT1H', burst: 10 },
+      backlog: { max: 10, whenFull: 'reject' },
+    })
     const imported = await sdk.imports.create({ source: '25 6 * * * curl https://example.com/', prefix: label })
     const context = await browser.newContext({
       baseURL: status.urls.console,
@@ -84,6 +93,10 @@ for (const { theme, width } of screens) {
       '/runs',
       '/runs?status=running&last=1h',
       `/runs/${run.id}`,
+      '/queues',
+      `/queues/${label}`,
+      '/limits',
+      `/limits/${limit.id}`,
       '/dead-letters',
       `/dead-letters?group=${letter?.fingerprint}`,
       '/breakers',
@@ -117,12 +130,17 @@ for (const { theme, width } of screens) {
     await sdk.jobs.delete(job.id)
     await sdk.calendars.delete(calendar.name)
     await sdk.blackouts.delete(blackout.id)
+    await sdk.limits.delete(limit.id)
     for (const { jobId } of imported.entries) if (jobId) await sdk.jobs.delete(jobId)
   })
 }
 
 test('dialogs and menus are accessible', async ({ page, base }) => {
   test.setTimeout(120_000)
+  await open(page, `${base}/limits`)
+  await page.getByRole('button', { name: 'New limit' }).first().click()
+  await page.getByText('What they can say').click()
+  expect.soft(await axeFindings(page), 'new limit').toEqual([])
   await open(page, `${base}/blackouts`)
   await page.getByRole('button', { name: 'New blackout' }).click()
   await page

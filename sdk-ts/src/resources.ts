@@ -247,6 +247,9 @@ export const queues = (to: Connection) => ({
     value(api.updateQueue({ ...edit(to, options), path: { queueName }, body })),
   pause: (queueName: string, body: wire.PauseQueue = {}, options?: CallOptions) =>
     value(api.pauseQueue({ ...call(to, options), path: { queueName }, body })),
+  /** Who holds its slots, and who waits for one. */
+  usage: (queueName: string, options?: CallOptions) =>
+    value(api.getQueueUsage({ ...call(to, options), path: { queueName } })),
   resume: (queueName: string, options?: CallOptions) =>
     value(api.resumeQueue({ ...call(to, options), path: { queueName } })),
 })
@@ -262,6 +265,9 @@ export const limits = (to: Connection) => ({
   delete: async (limitId: string, options?: EditOptions): Promise<void> => {
     await value(api.deleteLimit({ ...edit(to, options), path: { limitId } }))
   },
+  /** Who holds it and who waits for it, for each value of its key. */
+  usage: (limitId: string, query?: Query<wire.GetLimitUsageData>, options?: CallOptions) =>
+    listing(query, (query) => api.getLimitUsage({ ...call(to, options), path: { limitId }, query })),
   pause: (limitId: string, body: wire.PauseLimit = {}, options?: CallOptions) =>
     value(api.pauseLimit({ ...call(to, options), path: { limitId }, body })),
   resume: (limitId: string, options?: CallOptions) =>

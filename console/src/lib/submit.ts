@@ -7,9 +7,14 @@ type Fields = Record<string, string | readonly string[]>
 
 /**
  * Sends a form action from a menu or a notice, where no form stands. Follows a redirect, refreshes the page on
- * success, and says what went wrong otherwise. Resolves to whether it worked, with what the action returned.
+ * success, and says what went wrong otherwise, or hands it to who asked. Resolves to whether it worked, with what the
+ * action returned.
  */
-export async function submit(action: string, fields: Fields = {}): Promise<Record<string, unknown> | undefined> {
+export async function submit(
+  action: string,
+  fields: Fields = {},
+  onrefused?: (problem: ProblemView) => void,
+): Promise<Record<string, unknown> | undefined> {
   const body = new FormData()
   for (const [name, value] of Object.entries(fields)) {
     for (const each of typeof value === 'string' ? [value] : value) body.append(name, each)
@@ -29,7 +34,9 @@ export async function submit(action: string, fields: Fields = {}): Promise<Recor
       await goto(result.location, { refreshAll: true })
       return {}
     }
-    toasts.fail(result.type === 'failure' ? problemText(result.data?.problem) : result.error.message)
+    const problem = result.type === 'failure' ? result.data?.problem : undefined
+    if (problem && onrefused) onrefused(problem)
+    else toasts.fail(result.type === 'failure' ? problemText(result.data?.problem) : result.error.message)
   } catch {
     toasts.fail('The console did not answer. Nothing was changed as far as is known; look again in a moment.')
   }

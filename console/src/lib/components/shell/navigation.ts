@@ -1,6 +1,7 @@
 import CalendarClock from '@lucide/svelte/icons/calendar-clock'
 import CalendarDays from '@lucide/svelte/icons/calendar-days'
 import ChartColumn from '@lucide/svelte/icons/chart-column'
+import Gauge from '@lucide/svelte/icons/gauge'
 import Import from '@lucide/svelte/icons/import'
 import KeyRound from '@lucide/svelte/icons/key-round'
 import Layers from '@lucide/svelte/icons/layers'
@@ -29,6 +30,7 @@ export const sections: readonly Section[] = [
   { label: 'Overview', path: '', key: 'o', icon: LayoutDashboard, isFirst: true },
   { label: 'Jobs', path: '/jobs', key: 'j', icon: CalendarClock, isFirst: true },
   { label: 'Runs', path: '/runs', key: 'r', icon: List, isFirst: true },
+  { label: 'Queues', path: '/queues', key: 'q', icon: Gauge, also: '/limits' },
   { label: 'Dead letters', path: '/dead-letters', key: 'd', icon: MailX },
   { label: 'Forecast', path: '/forecast', key: 'f', icon: ChartColumn, isFirst: true },
   { label: 'Calendars', path: '/calendars', key: 'a', icon: CalendarDays, also: '/blackouts' },

@@ -1,0 +1,100 @@
+import { expect, open, test } from './test.ts'
+
+test('a person sees who holds the slots of a queue and who waits, gives it more, and pauses it', async ({
+  page,
+  base,
+  label,
+  sdk,
+  receiver,
+}) => {
+  await sdk.queues.create({ name: label, concurrency: 1 })
+  const start = () =>
+    sdk.runs.create({ target: { type: 'http', url: receiver.url(label, 'slow/20000') }, queue: label })
+  const first = await start()
+  await expect.poll(async () => (await sdk.runs.get(first.id)).status).toBe('running')
+  const second = await start()
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+
+  await open(page, `${base}/queues`)
+  const row = page.getByRole('row').filter({ hasText: label })
+  await expect(row.getByRole('meter')).toHaveAttribute('aria-valuetext', '1 of 1')
+  await expect(row.getByRole('link', { name: '1', exact: true })).toHaveAttribute('href', /status=ready/)
+  await row.getByRole('link', { name: label }).click()
+  await expect(page.getByRole('heading', { level: 1, name: label })).toBeVisible()
+  const list = (name: RegExp) => page.locator('section').filter({ has: page.getByRole('heading', { name }) })
+  await expect(list(/^Holding it/).getByRole('link', { name: first.id })).toBeVisible()
+  await expect(list(/^Waiting/).getByRole('link', { name: second.id })).toBeVisible()
+
+  await button('Change').click()
+  await page.getByRole('spinbutton', { name: 'Slots' }).fill('2')
+  await button('Save').click()
+  await expect(list(/^Holding it/).getByRole('link', { name: second.id })).toBeVisible()
+
+  await button('Pause').click()
+  await page.getByLabel('Why').fill('The printer is out of paper')
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
+  await expect(page.getByText('The printer is out of paper')).toBeVisible()
+  expect(await sdk.queues.get(label)).toMatchObject({ concurrency: 2, pauseReason: 'The printer is out of paper' })
+  await button('Resume').click()
+  await expect(page.getByText(/Weight 1/)).toBeVisible()
+  for (const { id } of [first, second]) await sdk.runs.cancel(id)
+})
+
+test('a person sets a limit for each customer, sees it fill, changes it, and lifts it', async ({
+  page,
+  base,
+  label,
+  sdk,
+  receiver,
+  guard,
+}) => {
+  guard.expectError(/422/)
+  await sdk.queues.create({ name: label })
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  await open(page, `${base}/queues/${label}`)
+  await button('New limit').click()
+  await page.getByLabel('Name').fill(label)
+  await page.getByRole('spinbutton', { name: /^At once/ }).fill('1')
+  await page.getByRole('textbox', { name: 'Key' }).fill('body.customer.')
+  await button('Set the limit').click()
+  await expect(page.getByRole('textbox', { name: 'Key' })).toHaveAttribute('aria-invalid', 'true')
+  await page.getByRole('textbox', { name: 'Key' }).fill('body.customer.id')
+  await button('Set the limit').click()
+  await page.getByRole('table').getByRole('link', { name: label }).click()
+  await expect(page.getByText('No run has minded it within a day.')).toBeVisible()
+
+  const body = { customer: { id: 'c-7' } }
+  const target = { type: 'http', url: receiver.url(label, 'slow/20000'), body } as const
+  const runs = [await sdk.runs.create({ target, queue: label }), await sdk.runs.create({ target, queue: label })]
+  const row = page.getByRole('row').filter({ hasText: 'c-7' })
+  await expect(row.getByRole('meter')).toHaveAttribute('aria-valuetext', '1 of 1')
+  await expect(row).toContainText('Full')
+  await row.getByRole('button', { name: 'c-7: details' }).click()
+  for (const { id } of runs) await expect(page.getByRole('link', { name: id })).toBeVisible()
+
+  await button('Change').click()
+  await page.getByRole('spinbutton', { name: /^At once/ }).fill('5')
+  await button('Save').click()
+  await expect(row.getByRole('meter')).toHaveAttribute('aria-valuetext', '2 of 5')
+
+  await button('Lift').click()
+  await expect(page.getByText(`Lifted ${label}`)).toBeVisible()
+  await expect(page.getByRole('link', { name: label })).toHaveCount(0)
+  await button('Undo').last().click()
+  await page.getByRole('link', { name: label }).click()
+  await expect(page.getByRole('heading', { level: 1, name: label })).toBeVisible()
+  await expect(page.getByText('5 at once')).toBeVisible()
+  const [limit] = (await sdk.limits.list({ limit: 100 }).page()).data.filter(({ name }) => name === label)
+  await sdk.limits.delete(limit?.id ?? '')
+  for (const { id } of runs) await sdk.runs.cancel(id)
+})
+
+test.describe('a viewer', () => {
+  test.use({ role: 'viewer' })
+  test('sees queues and limits, and why they may not change them', async ({ page, base }) => {
+    await open(page, `${base}/limits`)
+    await expect(page.getByRole('button', { name: 'New limit' }).first()).toHaveAttribute('aria-disabled', 'true')
+    await page.getByRole('navigation', { name: 'Queues and limits' }).getByRole('link', { name: 'Queues' }).click()
+    await expect(page.getByRole('button', { name: 'New queue' })).toHaveAttribute('aria-disabled', 'true')
+  })
+})
