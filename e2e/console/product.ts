@@ -12,5 +12,6 @@ export default async function setup(): Promise<() => Promise<void>> {
   const env = { ...process.env, MERIDIAN_HOME: stack.home }
   const { stdout } = await promisify(execFile)(`${root}/meridian`, ['status', '--json'], { cwd: root, env })
   process.env.MERIDIAN_STATUS = stdout
+  process.env.MERIDIAN_DATABASE_URL = stack.databaseUrl()
   return stack.stop
 }

@@ -48,6 +48,7 @@ export class Meridian {
   readonly keys: ReturnType<typeof resources.keys>
   readonly sessions: ReturnType<typeof resources.sessions>
   readonly stats: ReturnType<typeof resources.stats>
+  readonly alarms: ReturnType<typeof resources.alarms>
   readonly events: {
     /** The project's events as they happen; it comes back by itself when the connection ends. */
     stream(options?: EventStreamOptions): AsyncGenerator<StreamedEvent, void, undefined>
@@ -90,6 +91,7 @@ export class Meridian {
     this.keys = resources.keys(to)
     this.sessions = resources.sessions(to)
     this.stats = resources.stats(to)
+    this.alarms = resources.alarms(to)
     const source = { url: `${baseUrl}/v1/events/stream`, headers, fetch: plainFetch }
     this.events = { stream: (streamOptions = {}) => streamEvents(source, streamOptions) }
   }

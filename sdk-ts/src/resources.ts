@@ -317,3 +317,10 @@ export const stats = (to: Connection) => ({
   upcoming: async (query?: Query<wire.ListUpcomingData>, options?: CallOptions) =>
     (await value(api.listUpcoming({ ...call(to, options), ...(query === undefined ? {} : { query }) }))).data,
 })
+
+/** What the watchdog found. */
+export const alarms = (to: Connection) => ({
+  /** What stands still now; with `all`, also what moves again. */
+  list: (query?: Query<wire.ListAlarmsData>, options?: CallOptions) =>
+    value(api.listAlarms({ ...call(to, options), ...(query === undefined ? {} : { query }) })),
+})

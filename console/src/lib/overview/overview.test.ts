@@ -19,6 +19,7 @@ describe('the line that says how a project is', () => {
       'All 41 runs of the last 24 hours succeeded · 1 running · 2 waiting · 1 job paused',
       'succeeded',
     ],
+    [past(1, 0), { ...idle, still: 2 }, '2 things stand still · The one run of the last 24 hours succeeded', 'failed'],
   ])('%j, %j', (counts, now, text, meaning) => {
     expect(stateLine({ past: counts, ...now })).toEqual({ text, meaning })
   })

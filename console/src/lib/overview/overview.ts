@@ -38,11 +38,14 @@ export function stateLine({
   waiting,
   running,
   paused,
+  still = 0,
 }: {
   past: readonly PastCount[]
   waiting: number
   running: number
   paused: number
+  /** Things that stand still and should not. */
+  still?: number
 }): { text: string; meaning: 'quiet' | 'succeeded' | 'failed' } {
   const sum = (pick: (count: PastCount) => number) => past.reduce((total, count) => total + pick(count), 0)
   const failed = sum((count) => count.failed)
@@ -61,8 +64,12 @@ export function stateLine({
     paused > 0 ? `${number(paused)} ${paused === 1 ? 'job' : 'jobs'} paused` : '',
   ].filter(Boolean)
   return {
-    text: `${[first, ...now].join(' · ')}`,
-    meaning: ended === 0 ? 'quiet' : failed === 0 ? 'succeeded' : 'failed',
+    text: [
+      ...(still > 0 ? [`${number(still)} ${still === 1 ? 'thing stands' : 'things stand'} still`] : []),
+      first,
+      ...now,
+    ].join(' · '),
+    meaning: still > 0 ? 'failed' : ended === 0 ? 'quiet' : failed === 0 ? 'succeeded' : 'failed',
   }
 }
 
