@@ -22,10 +22,19 @@ function describe(scenario: string, requests: readonly ReceivedRequest[]): Measu
   ]
 }
 
-/** Due instants spread at random over `seconds`, the first of them `leadMs` from now. */
-function spread(perSecond: number, seconds: number, leadMs: number): number[] {
-  const start = Date.now() + leadMs
-  return Array.from({ length: perSecond * seconds }, () => start + Math.floor(Math.random() * seconds * 1_000))
+/** A process that has just begun is slow for a while, whoever's it is: what it misses meanwhile is no part of it. */
+const warmUpSeconds = 4
+
+/** Due instants at random over the seconds to warm up and those that count, after time enough to store them. */
+function spread(perSecond: number, seconds: number) {
+  const spanSeconds = warmUpSeconds + seconds
+  const count = perSecond * spanSeconds
+  const startMs = Date.now() + leadFor(count)
+  const countsFromMs = startMs + warmUpSeconds * 1_000
+  return {
+    dues: Array.from({ length: count }, () => startMs + Math.floor(Math.random() * spanSeconds * 1_000)),
+    counts: ({ dueAt }: ReceivedRequest): boolean => Date.parse(dueAt ?? '') >= countsFromMs,
+  }
 }
 
 /** The least time between a run's creation and its due instant that counts as "soon". */
@@ -56,13 +65,12 @@ export async function ahead(lab: Lab, perSecond: number): Promise<Measure[]> {
   const label = randomUUID()
   try {
     const queue = await meridian.createQueue(`ahead-${label}`)
-    const count = perSecond * lab.profile.seconds
-    const dues = spread(perSecond, lab.profile.seconds, leadFor(count))
-    await meridian.acceptBatches(count, (index) => {
+    const { dues, counts } = spread(perSecond, lab.profile.seconds)
+    await meridian.acceptBatches(dues.length, (index) => {
       const dueAt = new Date(dues[index] ?? 0).toISOString()
       return runBody(index, receiver.url(label, 'ok'), { queue, dueAt })
     })
-    return await collect(lab, `ahead-${perSecond}`, label, count)
+    return await collect(lab, `ahead-${perSecond}`, label, dues.length, counts)
   } finally {
     await meridian.close()
   }
@@ -98,9 +106,8 @@ async function soon(lab: Lab, perSecond: number): Promise<Measure[]> {
       )
       return accepted
     }
-    // A process that has just begun is slow for a while: what it misses meanwhile is no part of it.
     const warmUp = `${label}-warm-up`
-    const warm = await create(4, warmUp, new Set())
+    const warm = await create(warmUpSeconds, warmUp, new Set())
     await collect(lab, warmUp, warmUp, warm)
     const inTime = new Set<string>()
     const accepted = await create(lab.profile.seconds, label, inTime)
@@ -156,10 +163,9 @@ const peer = (name: PeerName): Contender => ({
       await process.call('work', [])
       for (const perSecond of [100, 1_000]) {
         const label = randomUUID()
-        const count = perSecond * lab.profile.seconds
-        const dues = spread(perSecond, lab.profile.seconds, leadFor(count))
+        const { dues, counts } = spread(perSecond, lab.profile.seconds)
         await process.call('schedule', [dues, receiver.url(label, 'ok')])
-        measures.push(...(await collect(lab, `ahead-${perSecond}`, label, count)))
+        measures.push(...(await collect(lab, `ahead-${perSecond}`, label, dues.length, counts)))
       }
       return measures
     }),
