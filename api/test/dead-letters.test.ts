@@ -69,3 +69,16 @@ test('open runs are cancelled by a filter', async () => {
   const operation = { kind: 'runs.cancel', filter: { queue: 'gone', dueFrom: '2098-01-01T00:00:00Z' } }
   expect(await client.post('/v1/operations', operation)).toMatchObject({ status: 201, body: { total: 1 } })
 })
+
+test('a queue says whether its runs leave dead letters, and an expression that is none is refused with its place', async () => {
+  const { client } = await api.tenant()
+  type Queue = { deadLetters: string; version: number }
+  const made = await client.post<Queue>('/v1/queues', { name: 'carefree', deadLetters: 'drop' })
+  expect(made.body.deadLetters).toBe('drop')
+  const changed = await client.send('PATCH', '/v1/queues/carefree', { deadLetters: 'keep' })
+  expect(JSON.parse(changed.text)).toMatchObject({ deadLetters: 'keep', version: 2 })
+  const retry = { limit: 3, expression: 'status == 429 ? soon : stop' }
+  const refused = await client.post<Problem>('/v1/jobs', { name: 'asks', target, retry })
+  expect([refused.status, refused.body.errors?.map(({ pointer }) => pointer)]).toEqual([422, ['/retry/expression']])
+  expect((await client.post('/v1/jobs', { name: 'asks', target, retry: { expression: 'delay * 2' } })).status).toBe(201)
+})

@@ -18,7 +18,7 @@ import { z } from 'zod'
 import { expectedVersion } from '../http/etag.ts'
 import { needs, operation, Reply } from '../http/operation.ts'
 import { pageOf, pageQuery, toPage, toPageRequest } from '../wire/page.ts'
-import { queueToWire, queueWire } from '../wire/queue.ts'
+import { queueDeadLetters, queueToWire, queueWire } from '../wire/queue.ts'
 import { queueUsageToWire, queueUsageWire } from '../wire/usage.ts'
 import { naming } from '../wire/values.ts'
 
@@ -47,7 +47,12 @@ const create = operation({
   description: 'Only needed for limits: a queue is made when its name is first used.',
   access: needs('queues:write'),
   body: z
-    .strictObject({ name: queueNameValue, concurrency: concurrencyValue.optional(), weight: weightValue.optional() })
+    .strictObject({
+      name: queueNameValue,
+      concurrency: concurrencyValue.optional(),
+      weight: weightValue.optional(),
+      deadLetters: queueDeadLetters.optional(),
+    })
     .meta({ id: 'NewQueue' }),
   example: { name: 'reports', concurrency: 20 },
   isCreate: true,
@@ -126,7 +131,11 @@ const update = operation({
   access: needs('queues:write'),
   params: queueParams,
   body: z
-    .strictObject({ concurrency: concurrencyValue.optional(), weight: weightValue.optional() })
+    .strictObject({
+      concurrency: concurrencyValue.optional(),
+      weight: weightValue.optional(),
+      deadLetters: queueDeadLetters.optional(),
+    })
     .meta({ id: 'QueueChanges' }),
   example: { concurrency: 50 },
   isGuarded: true,

@@ -4,6 +4,11 @@ import { toWireId } from '@meridian/core/kernel/ids'
 import { z } from 'zod'
 import { actor, instant, toActorOrNull, toInstant, toInstantOrNull, wireId } from './values.ts'
 
+export const queueDeadLetters = z.enum(['keep', 'drop']).meta({
+  description:
+    'Whether runs that fail or expire are kept until somebody handles them; `drop` holds whatever their jobs say.',
+})
+
 const depthWire = z
   .strictObject({
     scheduled: z.int().meta({ description: 'Due later.' }),
@@ -20,6 +25,7 @@ export const queueWire = z
     name: z.string(),
     concurrency: z.int().meta({ description: 'The most of its runs that may be on their way at once.' }),
     weight: z.number(),
+    deadLetters: queueDeadLetters,
     pausedAt: instant.nullable(),
     pausedBy: actor.nullable(),
     pauseReason: z.string().nullable(),
@@ -37,6 +43,7 @@ export const queueToWire = (queue: Queue, depth: QueueDepth = empty): z.output<t
   name: queue.name,
   concurrency: queue.concurrency,
   weight: queue.weight,
+  deadLetters: queue.deadLetters,
   pausedAt: toInstantOrNull(queue.pausedAt),
   pausedBy: toActorOrNull(queue.pausedBy),
   pauseReason: queue.pauseReason,

@@ -148,6 +148,9 @@ export const queues = pgTable(
     createdAt: instant('created_at').notNull().defaultNow(),
     updatedAt: instant('updated_at').notNull().defaultNow(),
     version: integer('version').notNull().default(1),
+    deadLetters: text('dead_letters', { enum: ['keep', 'drop'] })
+      .notNull()
+      .default('keep'),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
 )

@@ -23,8 +23,9 @@ const statement = `
       select v.definition->>'deadLetters' as rule from jobs j
       join job_versions v on v.tenant_id = j.tenant_id and v.job_id = j.id and v.version = j.version
       where j.tenant_id = u.t and j.id = r.job_id offset 0) j on true
+    left join lateral (select q.dead_letters as rule from queues q where q.tenant_id = u.t and q.id = r.queue_id offset 0) q on true
     -- What a batch did not do is kept run by run.
-    where coalesce(j.rule, 'keep') = 'keep' and i.source is distinct from ${runSources.indexOf('batch')}),
+    where coalesce(j.rule, 'keep') = 'keep' and coalesce(q.rule, 'keep') = 'keep' and i.source is distinct from ${runSources.indexOf('batch')}),
   kept as (
     insert into dead_letters (tenant_id, run_id, project_id, job_id, queue_id, state, error, http_status, fingerprint, failures,
       first_failed_at, failed_at)
@@ -40,7 +41,7 @@ const statement = `
   select count(*)::int from kept`
 
 /**
- * Keeps the runs that have failed or expired, by these events, as dead letters, unless their job says otherwise. Telling
+ * Keeps the runs that have failed or expired, by these events, as dead letters, unless their job or their queue says otherwise. Telling
  * an event again changes nothing. Returns how many are new.
  */
 export async function keepDead(pool: Pool, events: readonly StoredEvent[]): Promise<number> {

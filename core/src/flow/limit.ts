@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { flowLimits } from '../db/schema.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { lineValue } from '../kernel/text.ts'
-import { expressionMax, expressionProblem } from './expression.ts'
+import { expressionMax } from './cel.ts'
+import { expressionProblem } from './expression.ts'
 
 /** What a limit holds for. */
 export type LimitScope =

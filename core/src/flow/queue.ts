@@ -13,6 +13,8 @@ export interface Queue {
   /** The most of its runs that may be queued or running at once. */
   concurrency: number
   weight: number
+  /** Whether runs that fail or expire are kept as dead letters; `drop` holds whatever their jobs say. */
+  deadLetters: 'keep' | 'drop'
   pausedAt: Date | null
   /** As the audit trail writes actors: `key:<uuid>`, `user:<uuid>` or `system`. */
   pausedBy: string | null
@@ -39,6 +41,7 @@ export const queueColumns = {
   name: queues.name,
   concurrency: limits.concurrency,
   weight: limits.weight,
+  deadLetters: queues.deadLetters,
   pausedAt: queues.pausedAt,
   pausedBy: queues.pausedBy,
   pauseReason: queues.pauseReason,

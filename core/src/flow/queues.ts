@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
 import { actorText, audit } from '../access/audit.ts'
@@ -73,17 +74,27 @@ async function findPlace(tx: Tx, name: string): Promise<QueuePlace | undefined> 
 }
 
 async function ensurePlace(tx: Tx, name: string): Promise<QueuePlace> {
-  const made = await insertQueue(tx, name, { concurrency: defaultQueueConcurrency, weight: 1 })
+  const made = await insertQueue(tx, name, usual)
   const place = made ?? (await findPlace(tx, name))
   if (place === undefined) throw notFound('project')
   return place
 }
 
+type Settings = Pick<Queue, 'concurrency' | 'weight' | 'deadLetters'>
+type SettingsInput = { [Key in keyof Settings]?: Settings[Key] | undefined }
+const usual: Settings = { concurrency: defaultQueueConcurrency, weight: 1, deadLetters: 'keep' }
+
+const within = (settings: Settings, changes: SettingsInput): Settings => ({
+  concurrency: changes.concurrency ?? settings.concurrency,
+  weight: changes.weight ?? settings.weight,
+  deadLetters: changes.deadLetters ?? settings.deadLetters,
+})
+
 /** Undefined when there is a queue of that name already. */
 async function insertQueue(
   tx: Tx,
   name: string,
-  { concurrency, weight }: Pick<Queue, 'concurrency' | 'weight'>,
+  { concurrency, weight, deadLetters }: Settings,
 ): Promise<QueuePlace | undefined> {
   const count = await tx.db.$count(queues, and(eq(queues.tenantId, tx.tenantId), eq(queues.projectId, tx.projectId)))
   if (count >= queueCountMax) throw new AppError('quota-exceeded', `A project has at most ${queueCountMax} queues.`)
@@ -91,27 +102,23 @@ async function insertQueue(
   const places = await runNamed<[number]>(
     tx.client,
     'insert_queue',
-    `insert into queues (tenant_id, id, project_id, name, pool)
-     select tenant_id, $3, id, $4, case when has_test_clock then ${virtualPool} else 1 end from projects where tenant_id = $1 and id = $2
+    `insert into queues (tenant_id, id, project_id, name, pool, dead_letters)
+     select tenant_id, $3, id, $4, case when has_test_clock then ${virtualPool} else 1 end, $5 from projects where tenant_id = $1 and id = $2
      on conflict do nothing returning pool`,
-    [tx.tenantId, tx.projectId, id, name],
+    [tx.tenantId, tx.projectId, id, name, deadLetters],
   )
   if (places[0] === undefined) return undefined
   await tx.db.insert(limits).values({ tenantId: tx.tenantId, queueId: id, concurrency, weight })
   await append(tx, { type: 'queue.created', subject: id, data: { name } })
-  await audit(tx, 'queue.create', { subject: id, data: { name, concurrency, weight } })
+  await audit(tx, 'queue.create', { subject: id, data: { name, concurrency, weight, deadLetters } })
   return { id, pool: places[0][0] }
 }
 
 /** Makes a queue. Throws `conflict` when the project has one of that name. */
-export async function createQueue(
-  ctx: Ctx,
-  input: { name: string; concurrency?: number | undefined; weight?: number | undefined },
-): Promise<Queue> {
+export async function createQueue(ctx: Ctx, { name, ...settings }: SettingsInput & { name: string }): Promise<Queue> {
   requireScope(ctx, 'queues:write')
   return withTx(ctx, async (tx) => {
-    const { name, concurrency = defaultQueueConcurrency, weight = 1 } = input
-    const made = await insertQueue(tx, name, { concurrency, weight })
+    const made = await insertQueue(tx, name, within(usual, settings))
     if (made === undefined) {
       const current = await findPlace(tx, name)
       throw new AppError('conflict', `There is a queue named ${name} already.`, { current: { id: current?.id } })
@@ -179,23 +186,24 @@ export async function getQueue(ctx: Ctx, id: Uuid): Promise<Queue> {
 export async function updateQueue(
   ctx: Ctx,
   id: Uuid,
-  changes: { concurrency?: number | undefined; weight?: number | undefined; expectedVersion?: number | undefined },
+  changes: SettingsInput & { expectedVersion?: number | undefined },
 ): Promise<Queue> {
   requireScope(ctx, 'queues:write')
   return withTx(ctx, async (tx) => {
     const before = await lockQueue(tx, id)
     requireVersion('queue', before.version, changes.expectedVersion)
-    const { concurrency = before.concurrency, weight = before.weight } = changes
-    if (concurrency === before.concurrency && weight === before.weight) return before
+    const after = within(before, changes)
+    if (isDeepStrictEqual(after, within(before, {}))) return before
+    const { concurrency, weight, deadLetters } = after
     await tx.db
       .update(limits)
       .set({ concurrency, weight })
       .where(and(eq(limits.tenantId, tx.tenantId), eq(limits.queueId, id)))
-    await touch(tx, id, {})
+    await touch(tx, id, { deadLetters })
     await append(tx, { type: 'queue.updated', subject: id, data: { name: before.name, concurrency, weight } })
     await audit(tx, 'queue.update', {
       subject: id,
-      data: { before: { concurrency: before.concurrency, weight: before.weight }, after: { concurrency, weight } },
+      data: { before: within(before, {}), after },
     })
     return lockQueue(tx, id)
   })

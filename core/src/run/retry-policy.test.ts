@@ -188,3 +188,50 @@ test.each([
 ])('%j is refused where it is wrong', (value, path) => {
   expect(retryPolicyValue.safeParse(value).error?.issues.map((issue) => issue.path)).toEqual([path])
 })
+
+describe('an expression', () => {
+  const answer = (body: unknown, headers: Record<string, string> = {}): Partial<Failure> => ({
+    httpStatus: 429,
+    response: {
+      ...{ status: 429, headers, body: Buffer.from(JSON.stringify(body)) },
+      ...{ truncated: false, storedAs: null, redirectedTo: null },
+    },
+  })
+  test('says how long to wait, from what the attempt met', () => {
+    const expression = 'status == 429 ? attempt * 1000 : error == "timeout" ? 7 : stop'
+    const policy = { limit: 3, expression }
+    expect(delaysOf(policy, { httpStatus: 429 }, 4)).toEqual([1_000, 2_000, 3_000, null])
+    expect(delaysOf(policy, { errorClass: 'timeout', httpStatus: null }, 1)).toEqual([7])
+    expect(delaysOf(policy, { httpStatus: 503 }, 1)).toEqual([null])
+    expect(delaysOf({ limit: 1, expression: 'status == 404 ? 5 : stop' }, { httpStatus: 404 }, 1)).toEqual([5])
+  })
+  test('sees the answer, and what the policy would wait', () => {
+    const policy = { limit: 1, delay: 'PT1S', expression: 'body.?retryIn.orValue(3000)' }
+    expect(delaysOf(policy, answer({ retryIn: 250.2 }), 1)).toEqual([251])
+    expect(delaysOf(policy, answer({}), 1)).toEqual([3_000])
+    expect(delaysOf({ limit: 1, expression: 'int(headers["x-wait"]) * 2' }, answer({}, { 'X-Wait': '40' }), 1)).toEqual(
+      [80],
+    )
+    expect(delaysOf({ limit: 1, delay: 'PT1S', jitter: 0, expression: 'delay * 2' }, { httpStatus: 500 }, 1)).toEqual([
+      2_000,
+    ])
+  })
+  test('that can’t be told leaves it to the rest of the policy', () => {
+    const policy = { limit: 1, delay: 'PT1S', expression: 'int(headers["x-wait"])' }
+    expect(delaysOf(policy, answer({}), 1)).toEqual(delaysOf({ limit: 1, delay: 'PT1S' }, answer({}), 1))
+    expect(delaysOf({ limit: 1, expression: 'body.text' }, answer({ text: 'soon' }), 1)).toEqual([100])
+  })
+  test('is bound by a day, by the target that forbids, and by what is over', () => {
+    const policy = { limit: 3, expression: '1000000000' }
+    expect(delaysOf(policy, { httpStatus: 500 }, 1)).toEqual([86_400_000])
+    expect(delaysOf(policy, { httpStatus: 500, forbidsRetry: true }, 1)).toEqual([null])
+    for (const errorClass of ['cancelled', 'end-deadline'] as const)
+      expect(delaysOf(policy, { errorClass, httpStatus: null }, 1)).toEqual([null])
+  })
+  test.each(['attempt >', '"soon"', 'status == 500', 'unknown * 2', 'attempt ? 1 : 2'])(
+    '%j is refused',
+    (expression) => {
+      expect(retryPolicyValue.safeParse({ expression }).error?.issues.map(({ path }) => path)).toEqual([['expression']])
+    },
+  )
+})

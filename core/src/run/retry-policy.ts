@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { type Backoff, backoffDelay } from '../kernel/backoff.ts'
 import { durationMs, durationValue } from '../kernel/duration.ts'
-import { type AttemptOutcome, type ErrorClass, errorClasses } from './outcome.ts'
+import { type AttemptOutcome, type AttemptResponse, type ErrorClass, errorClasses } from './outcome.ts'
+import { expressedDelay, retryExpressionValue } from './retry-expression.ts'
 
 const delayValue = durationValue('PT0.001S', 'PT24H')
 
@@ -76,6 +77,7 @@ export const retryPolicyValue = z
       .max(10)
       .optional()
       .meta({ description: 'What holds for failures of one kind instead. The first rule that fits decides.' }),
+    expression: retryExpressionValue.optional(),
   })
   .refine(({ strategy, delays }) => strategy === undefined || delays === undefined, {
     path: ['strategy'],
@@ -97,6 +99,8 @@ export interface RetryPolicy extends Backoff {
   limit: number
   maxAgeMs?: number
   rules?: readonly RetryRule[]
+  /** CEL: it decides in the place of all of these but the limit and the age. */
+  expression?: string
 }
 
 type BackoffValue = Pick<RetryPolicyValue, 'strategy' | 'delay' | 'factor' | 'maxDelay' | 'jitter' | 'delays'>
@@ -133,12 +137,13 @@ function toRule(policy: RetryPolicyValue, rule: NonNullable<RetryPolicyValue['ru
 
 /** The parsed form of a wire policy. */
 export function toRetryPolicy(policy: RetryPolicyValue): RetryPolicy {
-  const { limit, maxAge, rules } = policy
+  const { limit, maxAge, rules, expression } = policy
   return {
     limit,
     ...toBackoff(policy),
     ...(maxAge === undefined ? {} : { maxAgeMs: durationMs(maxAge) ?? 0 }),
     ...(rules === undefined ? {} : { rules: rules.map((rule) => toRule(policy, rule)) }),
+    ...(expression === undefined ? {} : { expression }),
   }
 }
 
@@ -159,7 +164,7 @@ const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 export type Failure = Pick<
   Extract<AttemptOutcome, { status: 'failed' }>,
   'errorClass' | 'httpStatus' | 'retryAfterMs' | 'forbidsRetry'
->
+> & { response?: AttemptResponse | null }
 
 /** Whether trying again can help: not when the target said no, when the destination is barred, or after a cancel. */
 export function isRetryable({ errorClass, httpStatus, retryAfterMs }: Failure): boolean {
@@ -181,16 +186,26 @@ const askedSpread = 0.1
 
 /**
  * Milliseconds from the end of the `attempt`-th try (1, 2, ...) to the next, or `null` when there is none.
- * A target that asked for a time (`Retry-After` and its like) is given it, up to a day, and up to a tenth more so that
- * a crowd does not come back at one instant; otherwise the policy's back-off holds, or that of its rule for such a
- * failure. A target that forbids a further try is obeyed. `random` is in [0, 1).
+ * A target that forbids a further try is obeyed. The policy's expression decides, within its limit; without one, or where
+ * it can't be told what it gives, a target that asked for a time (`Retry-After` and its like) is given it, up to a day, and
+ * up to a tenth more so that a crowd does not come back at one instant; otherwise the policy's back-off holds, or that of
+ * its rule for such a failure. `random` is in [0, 1).
  */
 export function nextDelay(policy: RetryPolicy, attempt: number, random: number, failure: Failure): number | null {
+  if (failure.forbidsRetry === true || attempt > policy.limit) return null
+  const delayMs = ruledDelay(policy, attempt, random, failure)
+  if (policy.expression === undefined || !mayBeTold(failure.errorClass)) return delayMs
+  const expressed = expressedDelay(policy.expression, failure, { attempt, delayMs })
+  return expressed === undefined ? delayMs : expressed
+}
+
+/** No expression brings back what was cancelled, or is too late. */
+const mayBeTold = (errorClass: ErrorClass): boolean => errorClass === 'http-status' || !noFailures.includes(errorClass)
+
+function ruledDelay(policy: RetryPolicy, attempt: number, random: number, failure: Failure): number | null {
   const rule = ruleFor(policy, failure)
   const mayRetry = rule === undefined ? isRetryable(failure) : rule.retry
-  if (!mayRetry || failure.forbidsRetry === true || attempt > Math.min(policy.limit, rule?.limit ?? policy.limit)) {
-    return null
-  }
+  if (!mayRetry || attempt > (rule?.limit ?? policy.limit)) return null
   // "Now" is not a time to wait: then the policy decides, or a target could have us hammer it.
   if (failure.retryAfterMs === null || failure.retryAfterMs <= 0) {
     return backoffDelay(rule?.backoff ?? policy, attempt, random)

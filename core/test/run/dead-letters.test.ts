@@ -5,6 +5,7 @@ import { discardLetter, redriveLetter } from '../../src/dead-letter/handle.ts'
 import { forgetHandled, keepDead } from '../../src/dead-letter/keep.ts'
 import { getDeadLetter, groupDeadLetters, listDeadLetters } from '../../src/dead-letter/list.ts'
 import { readEvents } from '../../src/event/read.ts'
+import { createQueue, updateQueue } from '../../src/flow/queues.ts'
 import { createJob } from '../../src/job/create.ts'
 import type { NewJob } from '../../src/job/job.ts'
 import type { Uuid } from '../../src/kernel/ids.ts'
@@ -230,4 +231,15 @@ it('open runs of a filter are cancelled by an operation; those that ended meanwh
   expect(await stage.whereIs(waiting?.id ?? '')).toEqual(['succeeded'])
   expect(await stage.whereIs(scheduled?.id ?? '')).toEqual(['cancelled'])
   expect((await start('runs.cancel', { filter: { status: ['running'], dueTo: later } })).total).toBe(0)
+})
+
+it('a queue may want none, whatever its jobs say', async () => {
+  const { id } = await createQueue(stage.ctx, { name: 'carefree', deadLetters: 'drop' })
+  await stage.accept({ queue: 'carefree' }, {})
+  await failAll()
+  expect((await open()).map(({ queueName }) => queueName)).toEqual(['default'])
+  await updateQueue(stage.ctx, id, { deadLetters: 'keep' })
+  await stage.accept({ queue: 'carefree' })
+  await failAll()
+  expect(await open()).toHaveLength(2)
 })

@@ -2351,6 +2351,10 @@ export type NewQueue = {
     name: string;
     concurrency?: number;
     weight?: number;
+    /**
+     * Whether runs that fail or expire are kept until somebody handles them; `drop` holds whatever their jobs say.
+     */
+    deadLetters?: 'keep' | 'drop';
 };
 
 export type NewRun = {
@@ -2735,6 +2739,10 @@ export type Queue = {
      */
     concurrency: number;
     weight: number;
+    /**
+     * Whether runs that fail or expire are kept until somebody handles them; `drop` holds whatever their jobs say.
+     */
+    deadLetters: 'keep' | 'drop';
     pausedAt: string | null;
     pausedBy: string | null;
     pauseReason: string | null;
@@ -2747,6 +2755,10 @@ export type Queue = {
 export type QueueChanges = {
     concurrency?: number;
     weight?: number;
+    /**
+     * Whether runs that fail or expire are kept until somebody handles them; `drop` holds whatever their jobs say.
+     */
+    deadLetters?: 'keep' | 'drop';
 };
 
 export type QueueDepth = {
@@ -2935,6 +2947,10 @@ export type RetryPolicy = {
      * What holds for failures of one kind instead. The first rule that fits decides.
      */
     rules?: Array<RetryRule>;
+    /**
+     * CEL over `attempt`, `status`, `headers`, `error`, `body` and `delay` (what the policy would wait): milliseconds until the next try, or `stop`.
+     */
+    expression?: string;
 };
 
 /**
@@ -2968,6 +2984,10 @@ export type RetryPolicyInput = {
      * What holds for failures of one kind instead. The first rule that fits decides.
      */
     rules?: Array<RetryRuleInput>;
+    /**
+     * CEL over `attempt`, `status`, `headers`, `error`, `body` and `delay` (what the policy would wait): milliseconds until the next try, or `stop`.
+     */
+    expression?: string;
 };
 
 export type RetryRule = {

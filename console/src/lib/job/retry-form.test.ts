@@ -11,6 +11,7 @@ describe('the form of a retry policy', () => {
     ['fixed, without chance', { ...usual, strategy: 'fixed', jitter: 0 }],
     ['a list', { ...usual, limit: 3, delays: ['PT0.5S', 'PT10S', 'PT24H'] }],
     ['with an age', { ...usual, maxAge: 'PT6H' }],
+    ['with an expression', { ...usual, expression: 'status == 429 ? 60000 : stop' }],
     [
       'with rules',
       {

@@ -27,6 +27,8 @@ export interface RetryRuleForm extends PausesForm {
 export interface RetryForm extends PausesForm {
   limit: number | undefined
   maxAgeMs: number | undefined
+  /** CEL that decides instead; empty: none. */
+  expression: string
   rules: RetryRuleForm[]
 }
 
@@ -67,6 +69,7 @@ export function retryFormOf(retry: RetryPolicy = usual): RetryForm {
     kind: pauses.kind || 'exponential',
     limit: retry.limit,
     maxAgeMs: optionalMs(retry.maxAge),
+    expression: retry.expression ?? '',
     rules: (retry.rules ?? []).map((rule) => ({
       ...pausesOf(rule),
       on: rule.on.join(', '),
@@ -92,6 +95,7 @@ export function retryOf(
     ...pauses,
     limit: pauses.delays?.length ?? form.limit ?? usual.limit,
     ...(form.maxAgeMs === undefined ? {} : { maxAge: toIsoDuration(form.maxAgeMs) }),
+    ...(form.expression.trim() === '' ? {} : { expression: form.expression.trim() }),
     ...(rules.length === 0 ? {} : { rules: rules.map(({ rule }) => rule) }),
   }
   return { retry, faults: [...faults, ...rules.flatMap((each) => each.faults)] }

@@ -31,7 +31,8 @@ export function retryWords(retry: RetryPolicy): string {
   if (retry.limit === 0) return 'Never'
   const times = retry.delays === undefined ? `Up to ${retry.limit}` : String(retry.limit)
   const latest = retry.maxAge === undefined ? '' : `; none later than ${spanWords(retry.maxAge)} after it was due`
-  return `${times} ${retry.limit === 1 ? 'time' : 'times'}, ${pauseWords(retry)}${latest}`
+  const expressed = retry.expression === undefined ? '' : ', unless its expression says otherwise'
+  return `${times} ${retry.limit === 1 ? 'time' : 'times'}, ${pauseWords(retry)}${expressed}${latest}`
 }
 
 /** What holds after some failures instead. */
