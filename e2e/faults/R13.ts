@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { Api } from '../api.ts'
 import { percentile } from '../bench/statistics.ts'
 import { sleep, waitFor } from '../wait.ts'
+import { setCap } from './cap.ts'
 import { makeHerd } from './herd.ts'
 import { ensure, type Row } from './row.ts'
-import type { World } from './world.ts'
 
 const cap = 50
 const latenessMaxMs = 5_000
@@ -59,19 +59,6 @@ function assertSpread(delaysMs: readonly number[], half: number): void {
     ensure(inIt.length > half / 8, `only ${inIt.length} of ${half} fell into quarter ${quarter + 1} of their jitter`)
   }
 }
-
-/** How many runs of the tenant may be under way at once; returns how many might before. */
-const setCap = (world: World, tenantId: string, concurrency: number): Promise<number> =>
-  world.withDatabase(async (client) => {
-    const nobody = '00000000-0000-0000-0000-000000000000'
-    const { rows } = await client.query<{ before: number }>(
-      `update limits l set concurrency = $3 from limits b
-       where l.tenant_id = $1 and l.queue_id = $2 and b.tenant_id = l.tenant_id and b.queue_id = l.queue_id returning b.concurrency as before`,
-      [tenantId, nobody, concurrency],
-    )
-    if (rows[0] === undefined) throw new Error('the tenant has no limit')
-    return rows[0].before
-  })
 
 /** How long the API takes for reads of this tenant, in milliseconds, asked steadily for a while. */
 async function askMeanwhile(api: Api, forMs: number): Promise<number[]> {

@@ -1,12 +1,10 @@
-import type { Client } from 'pg'
 import { sleep } from '../wait.ts'
 import { assertSound } from './checker.ts'
 import { settle } from './evidence.ts'
 import { startLoad } from './load.ts'
-import { ensure, type Row } from './row.ts'
+import type { Row } from './row.ts'
+import { assertByIndex, readScans } from './scans.ts'
 import type { World } from './world.ts'
-
-const tables = ['due', 'ready', 'held']
 
 export const row: Row = {
   title: 'runs go on as they do above a heap of future ones: no step of theirs reads a table whole',
@@ -28,36 +26,13 @@ export const row: Row = {
         const during = await readScans(client)
         await load.stop()
         assertSound(await settle(world, load, 30_000))
-        for (const table of tables) {
-          const { whole, byIndex } = difference(during.get(table), before.get(table))
-          ensure(whole === 0, `${table} was read whole ${whole} times`)
-          ensure(byIndex > 0, `${table} was not looked into: the test saw nothing`)
-        }
+        assertByIndex(before, during)
       })
     } finally {
       await forget(world, queue)
     }
   },
 }
-
-interface Scans {
-  whole: number
-  byIndex: number
-}
-
-async function readScans(client: Client): Promise<Map<string, Scans>> {
-  const { rows } = await client.query<Scans & { name: string }>(
-    `select relname as name, seq_scan::float8 as whole, idx_scan::float8 as "byIndex"
-     from pg_stat_user_tables where schemaname = 'public' and relname = any($1)`,
-    [tables],
-  )
-  return new Map(rows.map((each) => [each.name, each]))
-}
-
-const difference = (now: Scans | undefined, then: Scans | undefined): Scans => ({
-  whole: (now?.whole ?? 0) - (then?.whole ?? 0),
-  byIndex: (now?.byIndex ?? 0) - (then?.byIndex ?? 0),
-})
 
 /** Takes the heap away again, for whoever comes next. */
 const forget = (world: World, queue: string): Promise<unknown> =>

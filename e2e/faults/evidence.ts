@@ -1,3 +1,4 @@
+import type { Api } from '../api.ts'
 import { waitFor } from '../wait.ts'
 import { type Evidence, examine, type FinalRun, type Findings } from './checker.ts'
 import type { Load } from './load.ts'
@@ -14,12 +15,12 @@ interface WirePage<Item> {
 }
 
 /** Every item of a list, page after page. */
-export async function readAll<Item>(world: World, path: string): Promise<Item[]> {
+export async function readAll<Item>({ api }: { api: Api }, path: string): Promise<Item[]> {
   const items: Item[] = []
   const separator = path.includes('?') ? '&' : '?'
   for (let cursor: string | null = ''; cursor !== null; ) {
     const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const page: WirePage<Item> = await world.api.ask('GET', `${path}${separator}limit=200${from}`)
+    const page: WirePage<Item> = await api.ask('GET', `${path}${separator}limit=200${from}`)
     items.push(...page.data)
     cursor = page.nextCursor
   }
@@ -27,16 +28,20 @@ export async function readAll<Item>(world: World, path: string): Promise<Item[]>
 }
 
 /** Waits until every run of the load has ended, then compares what was promised with what happened. */
-export async function settle(world: World, load: Load, timeoutMs: number): Promise<Findings> {
+export async function settle(
+  { api, receiver }: Pick<World, 'api' | 'receiver'>,
+  load: Load,
+  timeoutMs: number,
+): Promise<Findings> {
   if (load.accepted.length === 0) throw new Error('no run was accepted: the test saw nothing')
   const open = `/v1/runs?queue=${load.label}&status=scheduled,ready,queued,running&limit=1`
-  const hasEnded = async () => (await world.api.ask<WirePage<WireRun>>('GET', open)).data.length === 0
+  const hasEnded = async () => (await api.ask<WirePage<WireRun>>('GET', open)).data.length === 0
   // Whatever is still open after this is found as lost.
   await waitFor('all runs to end', hasEnded, { timeoutMs, everyMs: 200 }).catch(() => undefined)
-  return examine(await gather(world, load))
+  return examine(await gather({ api, receiver }, load))
 }
 
-async function gather(world: World, load: Load): Promise<Evidence> {
+async function gather(world: Pick<World, 'api' | 'receiver'>, load: Load): Promise<Evidence> {
   const wire = await readAll<WireRun>(world, `/v1/runs?queue=${load.label}`)
   const runs: FinalRun[] = []
   let next = 0
@@ -51,7 +56,7 @@ async function gather(world: World, load: Load): Promise<Evidence> {
 }
 
 /** The types of the events told of a run, in order. */
-export async function eventsOf(world: World, run: string): Promise<string[]> {
-  const { data } = await world.api.ask<WirePage<{ type: string }>>('GET', `/v1/runs/${run}/events`)
+export async function eventsOf({ api }: { api: Api }, run: string): Promise<string[]> {
+  const { data } = await api.ask<WirePage<{ type: string }>>('GET', `/v1/runs/${run}/events`)
   return data.map(({ type }) => type)
 }

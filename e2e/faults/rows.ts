@@ -13,15 +13,19 @@ import { row as R4 } from './R4.ts'
 import { row as R5 } from './R5.ts'
 import { row as R6 } from './R6.ts'
 import { row as R7 } from './R7.ts'
+import { row as R8 } from './R8.ts'
 import { row as R9 } from './R9.ts'
 import { row as R10 } from './R10.ts'
 import { row as R11 } from './R11.ts'
 import { row as R12 } from './R12.ts'
 import { row as R13 } from './R13.ts'
 import { row as R14 } from './R14.ts'
+import { row as R15 } from './R15.ts'
 import { row as R17 } from './R17.ts'
 import { row as R19 } from './R19.ts'
 import { row as R21 } from './R21.ts'
+import { row as R31 } from './R31.ts'
+import { row as R32 } from './R32.ts'
 import type { Row } from './row.ts'
 import { row as S4 } from './S4.ts'
 
@@ -34,15 +38,19 @@ export const rows: Record<string, Row> = {
   R5,
   R6,
   R7,
+  R8,
   R9,
   R10,
   R11,
   R12,
   R13,
   R14,
+  R15,
   R17,
   R19,
   R21,
+  R31,
+  R32,
   A1,
   A2,
   A3,

@@ -22,7 +22,7 @@ export class World {
   readonly receiver: Receiver
   readonly api: Api
 
-  #neighbour: Neighbour | undefined
+  readonly #neighbours: Neighbour[] = []
 
   private constructor(profile: FaultProfile, stack: Stack, receiver: Receiver) {
     this.profile = profile
@@ -44,8 +44,18 @@ export class World {
 
   /** A tenant beside the first one, with a key of its own. The same one every time. */
   async secondTenant(): Promise<Neighbour> {
-    this.#neighbour ??= await makeTenant(this.stack.home, 'neighbour')
-    return this.#neighbour
+    const [neighbour] = await this.neighbours(1)
+    if (neighbour === undefined) throw new Error('no tenant was made')
+    return neighbour
+  }
+
+  /** So many tenants beside the first one, the second tenant first among them. The same ones every time. */
+  async neighbours(count: number): Promise<Neighbour[]> {
+    while (this.#neighbours.length < count) {
+      const place = this.#neighbours.length
+      this.#neighbours.push(await makeTenant(this.stack.home, place === 0 ? 'neighbour' : `neighbour-${place + 1}`))
+    }
+    return this.#neighbours.slice(0, count)
   }
 
   /** The pid of the first process of this name; throws when none runs. */
