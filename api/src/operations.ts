@@ -7,6 +7,7 @@ import { calendarOperations } from './routes/calendars.ts'
 import { certificateOperations } from './routes/certificates.ts'
 import { deadLetterOperations } from './routes/dead-letters.ts'
 import { eventOperations } from './routes/events.ts'
+import { fairnessOperations } from './routes/fairness.ts'
 import { forecastOperations } from './routes/forecast.ts'
 import { importOperations } from './routes/imports.ts'
 import { jobHistoryOperations } from './routes/job-history.ts'
@@ -37,6 +38,7 @@ export const operations: readonly Operation[] = [
   ...deadLetterOperations,
   ...scheduleOperations,
   ...certificateOperations,
+  ...fairnessOperations,
   ...forecastOperations,
   ...calendarOperations,
   ...blackoutOperations,

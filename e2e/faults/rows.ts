@@ -6,6 +6,7 @@ import { row as A6 } from './A6.ts'
 import { row as A7 } from './A7.ts'
 import { row as breaker } from './breaker.ts'
 import { row as completeness } from './completeness.ts'
+import { row as fairness } from './fairness.ts'
 import { row as R1 } from './R1.ts'
 import { row as R2 } from './R2.ts'
 import { row as R3 } from './R3.ts'
@@ -60,6 +61,7 @@ export const rows: Record<string, Row> = {
   S4,
   completeness,
   breaker,
+  fairness,
 }
 
 /** A row that is held by tests inside a package. */

@@ -1,5 +1,5 @@
 import type { Admitted } from '@meridian/core/run/admit'
-import { parcelQueue } from '@meridian/core/run/wake'
+import { expressQueue, parcelQueue } from '@meridian/core/run/wake'
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { RedisTarget } from './redis.ts'
@@ -11,10 +11,15 @@ export interface Parcel {
   isAwaited: boolean
 }
 
+/** Two belts: what goes by express need not stand behind what is on its way already. */
+export type Way = 'road' | 'express'
+
+const queueOf = { road: parcelQueue, express: expressQueue } satisfies Record<Way, unknown>
+
 /** The conveyor belt's near end. */
 export interface Carrier {
   isReady(): boolean
-  send(parcels: Parcel[]): Promise<void>
+  send(parcels: Parcel[], way?: Way): Promise<void>
   close(): Promise<void>
 }
 
@@ -25,20 +30,24 @@ export function createCarrier(redis: RedisTarget, poolId: number, onError: (erro
   // A carrier that is away must say so at once; what it can't take stays in the database.
   const connection = new Redis({ ...redis, maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: 2_000 })
   connection.on('error', onError)
-  const queue = new Queue<Parcel, void, 'parcel'>(parcelQueue(poolId), {
-    prefix,
-    connection,
-    skipMetasUpdate: true,
-    defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
-  })
-  queue.on('error', onError)
+  const open = (way: Way): Queue<Parcel, void, 'parcel'> => {
+    const queue = new Queue<Parcel, void, 'parcel'>(queueOf[way](poolId), {
+      prefix,
+      connection,
+      skipMetasUpdate: true,
+      defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
+    })
+    queue.on('error', onError)
+    return queue
+  }
+  const queues = { road: open('road'), express: open('express') }
   return {
     isReady: () => connection.status === 'ready',
-    async send(parcels) {
-      await queue.addBulk(parcels.map((data) => ({ name: 'parcel' as const, data })))
+    async send(parcels, way = 'road') {
+      await queues[way].addBulk(parcels.map((data) => ({ name: 'parcel' as const, data })))
     },
     async close() {
-      await queue.close()
+      await Promise.all([queues.road.close(), queues.express.close()])
       // BullMQ leaves a connection that it was given to whoever gave it.
       connection.disconnect()
     },
@@ -53,9 +62,9 @@ export function createParcelWorker(
   redis: RedisTarget,
   poolId: number,
   take: (parcel: Parcel) => Promise<void>,
-  options: { concurrency: number; onError: (error: Error) => void },
+  options: { way: Way; concurrency: number; onError: (error: Error) => void },
 ): Worker<Parcel, void, 'parcel'> {
-  const worker = new Worker<Parcel, void, 'parcel'>(parcelQueue(poolId), (job) => take(job.data), {
+  const worker = new Worker<Parcel, void, 'parcel'>(queueOf[options.way](poolId), (job) => take(job.data), {
     prefix,
     connection: { ...redis, maxRetriesPerRequest: null },
     concurrency: options.concurrency,

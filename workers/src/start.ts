@@ -22,6 +22,7 @@ import { runKeeper } from './roles/keeper.ts'
 import { runOperations } from './roles/operations.ts'
 import { runExpirer, runReaper } from './roles/reaper.ts'
 import { Relay } from './roles/relay.ts'
+import { Sampler, sampleMs } from './roles/sampler.ts'
 import { runScheduler } from './roles/scheduler.ts'
 import { TestClocks } from './roles/test-clocks.ts'
 import { observeAlarms, Watchdog } from './roles/watchdog.ts'
@@ -132,12 +133,14 @@ async function startDispatcher(means: Means): Promise<Running> {
     } else loop.wakeAt(performance.now() + dispatcher.waitMs(dueMs - Date.now()))
   })
   subscriber.subscribe(wakeChannel(poolId)).catch((error: unknown) => log.debug({ err: error }, 'could not subscribe'))
-  const stopObserving = observeQueues(metrics, engine, poolId)
+  const sampler = new Sampler(engine, poolId)
+  const sampling = startLoop({ name: 'sampler', idleMs: sampleMs, log, runOnce: () => sampler.runOnce() })
+  const stopObserving = [observeQueues(metrics, engine, poolId), sampler.observe(metrics)]
   return {
     async stop() {
-      stopObserving()
+      for (const stop of stopObserving) stop()
       subscriber.disconnect()
-      await Promise.all([loop.stop(), breakers.stop()])
+      await Promise.all([loop.stop(), breakers.stop(), sampling.stop()])
       await dispatcher.drain()
       await carrier.close()
     },
@@ -188,10 +191,13 @@ async function startExecutor(means: Means): Promise<Running> {
   })
   // Known before the first parcel: a dispatcher admits nothing to a pool without executors.
   await executor.announce().catch((error: unknown) => log.warn({ err: error }, 'could not announce'))
-  const worker = createParcelWorker(redis, poolId, (parcel) => executor.take(parcel), {
-    concurrency: parcelsAtOnce,
-    onError: (error) => log.debug({ err: error }, 'the parcel worker is away'),
-  })
+  const workers = (['road', 'express'] as const).map((way) =>
+    createParcelWorker(redis, poolId, (parcel) => executor.take(parcel, way), {
+      way,
+      concurrency: parcelsAtOnce,
+      onError: (error) => log.debug({ err: error }, 'the parcel worker is away'),
+    }),
+  )
   const loops = [
     startLoop({
       name: 'announce',
@@ -220,7 +226,7 @@ async function startExecutor(means: Means): Promise<Running> {
     async stop(graceMs) {
       await loops[0]?.stop()
       // Closing waits for the parcels in hand, and those for room: stopping makes it.
-      await Promise.all([worker.close(), executor.stop(graceMs)])
+      await Promise.all([...workers.map((worker) => worker.close()), executor.stop(graceMs)])
       await Promise.all(loops.map((loop) => loop.stop()))
       subscriber.disconnect()
       await outbound.destroy()

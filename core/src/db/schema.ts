@@ -4,6 +4,7 @@ import {
   boolean,
   customType,
   date,
+  doublePrecision,
   integer,
   jsonb,
   pgTable,
@@ -751,6 +752,32 @@ export const runMinutes = pgTable(
     count: integer('count').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.projectId, table.minute, table.state] })],
+)
+
+export const shareMinutes = pgTable(
+  'share_minutes',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    pool: smallint('pool').notNull(),
+    minute: instant('minute').notNull(),
+    received: doublePrecision('received').notNull(),
+    entitled: doublePrecision('entitled').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.pool, table.minute] })],
+)
+
+export const poolMinutes = pgTable(
+  'pool_minutes',
+  {
+    pool: smallint('pool').notNull(),
+    minute: instant('minute').notNull(),
+    samples: integer('samples').notNull(),
+    sampledAt: instant('sampled_at').notNull(),
+    slots: doublePrecision('slots').notNull(),
+    tenants: doublePrecision('tenants').notNull(),
+    jain: doublePrecision('jain').notNull().default(1),
+  },
+  (table) => [primaryKey({ columns: [table.pool, table.minute] })],
 )
 
 export const jobHours = pgTable(

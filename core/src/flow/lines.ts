@@ -18,6 +18,29 @@ export interface Line {
   wants: number
 }
 
+/** A line as the database tells of it. */
+export type WireLine = [
+  Uuid,
+  Uuid,
+  Uuid | null,
+  ...numbers: [number, number, number, number, number, number, number, number | null],
+]
+
+export function toLine([tenantId, queueId, laneId, ...numbers]: WireLine): Line {
+  const [tenantWeight, tenantUsed, tenantMax, queueWeight, queueUsed, queueMax, used, wants] = numbers
+  const tenant = { tenantId, tenantWeight, tenantUsed, tenantMax }
+  return {
+    ...tenant,
+    queueId,
+    queueWeight,
+    queueUsed,
+    queueMax,
+    laneId,
+    used,
+    wants: wants ?? Number.POSITIVE_INFINITY,
+  }
+}
+
 /** What claimants were owed after earlier divisions. It is a hint, and may be lost. */
 export type Owed = Map<string, number>
 
@@ -126,7 +149,8 @@ const queuesOf = (lines: readonly Line[]): Group[] =>
     },
   )
 
-const tenantsOf = (lines: readonly Line[]): Group[] =>
+/** Lines tenant by tenant; what each could use, its limits and those of its queues minded. */
+export const tenantsOf = (lines: readonly Line[]): Group[] =>
   groupsOf(
     lines,
     ({ tenantId }) => tenantId,

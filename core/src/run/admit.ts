@@ -1,5 +1,14 @@
 import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
-import { type Line, lineKey, linesAfter, type Owed, rememberOwed, shareLines } from '../flow/lines.ts'
+import {
+  type Line,
+  lineKey,
+  linesAfter,
+  type Owed,
+  rememberOwed,
+  shareLines,
+  toLine,
+  type WireLine,
+} from '../flow/lines.ts'
 import type { Uuid } from '../kernel/ids.ts'
 
 /**
@@ -39,28 +48,22 @@ export async function admitRuns(pool: Pool, options: AdmitOptions): Promise<Admi
     if (waiting === undefined) break
     const taken = await divideRoom(pool, options, waiting)
     admitted.push(...taken)
-    // Others wait than were told of: they may have what these did not want.
     if (taken.length >= waiting.room || waiting.lines.length < linesMax) break
   }
   return admitted.sort((one, other) => one[4] - other[4])
 }
 
-/** As many lines as admission tells of at once, and how often it is asked for others. */
+/** As many lines as admission tells of at once, and how often it is asked for others when there may be some. */
 const linesMax = 64
 const looksMax = 8
 /** How often what some did not want is divided again. */
 const roundsMax = 6
 
-type WireLine = [
-  Uuid,
-  Uuid,
-  Uuid | null,
-  ...numbers: [number, number, number, number, number, number, number, number | null],
-]
-
 /** Slots to be divided, and among whom. */
 interface Waiting {
   room: number
+  /** The most that may be held. */
+  cap: number
   lines: Line[]
 }
 
@@ -68,7 +71,7 @@ interface Waiting {
 type AdmitRow =
   | [...Admitted, null]
   | [Uuid, Uuid, Uuid, number, null, null, null]
-  | [null, null, null, null, null, null, { room: number; lines: WireLine[] }]
+  | [null, null, null, null, null, null, { room: number; cap: number; lines: WireLine[] }]
 
 /** Admits what needs no division. */
 async function admitPlain(pool: Pool, options: AdmitOptions, batch: number) {
@@ -78,36 +81,27 @@ async function admitPlain(pool: Pool, options: AdmitOptions, batch: number) {
   const runs: Admitted[] = []
   let waiting: Waiting | undefined
   for (const row of await runNamed<AdmitRow>(pool, 'admit_runs', text, values)) {
-    if (row[6] !== null) waiting = { room: row[6].room, lines: row[6].lines.map(toLine) }
+    if (row[6] !== null) waiting = { ...row[6], lines: row[6].lines.map(toLine) }
     else if (row[5] === null) options.onStopped?.({ id: row[2], fence: row[3] })
     else runs.push([row[0], row[1], row[2], row[3], row[4], row[5]])
   }
   return { runs, waiting }
 }
 
-function toLine([tenantId, queueId, laneId, ...numbers]: WireLine): Line {
-  const [tenantWeight, tenantUsed, tenantMax, queueWeight, queueUsed, queueMax, used, wants] = numbers
-  const tenant = { tenantId, tenantWeight, tenantUsed, tenantMax }
-  return {
-    ...tenant,
-    queueId,
-    queueWeight,
-    queueUsed,
-    queueMax,
-    laneId,
-    used,
-    wants: wants ?? Number.POSITIVE_INFINITY,
-  }
-}
-
 /** Nobody counts how many wait in a line: taking them tells, and what it left over is divided again. */
-async function divideRoom(pool: Pool, options: AdmitOptions, { room, lines: before }: Waiting): Promise<Admitted[]> {
+async function divideRoom(
+  pool: Pool,
+  options: AdmitOptions,
+  { room, cap, lines: before }: Waiting,
+): Promise<Admitted[]> {
   const { owed = new Map() } = options
   const admitted: Admitted[] = []
   let lines = before
-  for (let round = 0; round < roundsMax && admitted.length < room; round++) {
+  // Where others wait than were told of, what these do not want is not for these alone.
+  const rounds = before.length < linesMax ? roundsMax : 1
+  for (let round = 0; round < rounds && admitted.length < room; round++) {
     const shares = shareLines(lines, room - admitted.length, owed)
-    const { runs, counts } = await takeLines(pool, options, lines, shares)
+    const { runs, counts } = await takeLines(pool, { ...options, capacity: cap }, lines, shares)
     admitted.push(...runs)
     lines = linesAfter(lines, shares, counts)
     if (lines.every(({ wants }) => wants < 1)) break

@@ -16,5 +16,8 @@ export const eventStream = 'meridian:events'
 /** The BullMQ queue that carries a pool's parcels. */
 export const parcelQueue = (pool: number): string => `pool-${pool}`
 
+/** Carries those of a tenant that has little on the way past those of tenants that have much. */
+export const expressQueue = (pool: number): string => `pool-${pool}-express`
+
 /** Runs that a person stopped while they were running: `<runId> <fence>`. */
 export const cancelChannel = (pool: number): string => `meridian:cancel:${pool}`

@@ -202,6 +202,22 @@ describe('fairness', () => {
     expect(admitted).toHaveLength(250)
   })
 
+  it('where others have filled the road, those that have little on it are let in, and only they', async () => {
+    const [one, two] = [await tenantOf(), await tenantOf()]
+    await stage.accept(...many(100))
+    await stage.admit({ capacity: 30 })
+    expect(await stage.admit({ capacity: 32, roomMin: 4 })).toEqual([])
+    await stage.acceptAs(one, ...many(2))
+    expect(byTenant(await stage.admit({ capacity: 32, roomMin: 4 }), stage.ctx, one)).toEqual([0, 2])
+    await stage.acceptAs(one, ...many(1))
+    await stage.acceptAs(two, ...many(200))
+    const admitted = await stage.admit({ capacity: 32, roomMin: 4 })
+    expect(byTenant(admitted, stage.ctx, one)).toEqual([0, 1])
+    // What is beyond the capacity has an end, too.
+    for (let look = 0; look < 5; look++) await stage.admit({ capacity: 32, roomMin: 4 })
+    expect(await stage.value<number>('select count(*)::int as value from held')).toBeLessThanOrEqual(32 + 64)
+  })
+
   it('a tenant of little weight is served in its turn where there is one slot', async () => {
     const light = await tenantOf()
     await weigh(stage.ctx, 4)

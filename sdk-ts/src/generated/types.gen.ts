@@ -985,6 +985,62 @@ export type Expectation = {
     notMatches?: Array<string>;
 };
 
+export type Fairness = {
+    from: string;
+    to: string;
+    pools: Array<{
+        /**
+         * Region and class.
+         */
+        pool: string;
+        /**
+         * Of the organisation.
+         */
+        weight: number;
+        /**
+         * Slots that it had, on average while anything ran in the pool.
+         */
+        received: number;
+        /**
+         * Slots that it should have had: its share by weight of what was in use, and no more than it wanted.
+         */
+        entitled: number;
+        /**
+         * `received` by `entitled`; null: it wanted nothing.
+         */
+        ratio: number | null;
+        /**
+         * Slots in use, of all organisations together.
+         */
+        slots: number;
+        /**
+         * Organisations that had slots, or waited for some.
+         */
+        tenants: number;
+        /**
+         * How even the shares of all were, each for what it should have been: 1 when all got alike.
+         */
+        jainIndex: number;
+    }>;
+    /**
+     * From the due instant until the attempt began.
+     */
+    waits: {
+        /**
+         * First attempts that were looked at: of the latest 10,000 runs of each project.
+         */
+        runs: number;
+        /**
+         * Milliseconds; half of them waited no longer. Null: none has begun.
+         */
+        p50Ms: number | null;
+        /**
+         * Milliseconds; 19 of 20 waited no longer. Null: none has begun.
+         */
+        p95Ms: number | null;
+    };
+};
+
 export type FieldProblem = {
     pointer: string;
     detail: string;
@@ -6667,6 +6723,68 @@ export type GetSigningKeysResponses = {
 };
 
 export type GetSigningKeysResponse = GetSigningKeysResponses[keyof GetSigningKeysResponses];
+
+export type GetFairnessData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        from?: string;
+        to?: string;
+    };
+    url: '/v1/fairness';
+};
+
+export type GetFairnessErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetFairnessError = GetFairnessErrors[keyof GetFairnessErrors];
+
+export type GetFairnessResponses = {
+    /**
+     * The shares of the organisation, all its projects together.
+     */
+    200: Fairness;
+};
+
+export type GetFairnessResponse = GetFairnessResponses[keyof GetFairnessResponses];
 
 export type GetForecastData = {
     body?: never;

@@ -5,7 +5,7 @@ import { announceExecutor, retireExecutor } from '@meridian/core/run/admit'
 import { type Claimed, claimRuns, handBack, type Lease, renewLeases } from '@meridian/core/run/claim'
 import { returnQueued } from '@meridian/core/run/rescue'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
-import type { Parcel } from '../carrier.ts'
+import type { Parcel, Way } from '../carrier.ts'
 import { Cancellation } from '../outbound/cancellation.ts'
 import type { Outbound } from '../outbound.ts'
 import type { ResponseKeeping } from '../perform/response.ts'
@@ -15,6 +15,7 @@ import type { ExecutorMetrics } from './executor-metrics.ts'
 import { type Performed, perform } from './perform-run.ts'
 import { Recorder } from './recorder.ts'
 import { Requests } from './requests.ts'
+import { WaitingLine } from './waiting-line.ts'
 
 export interface ExecutorOptions {
   id: Uuid
@@ -43,6 +44,13 @@ interface Held {
   /** When the lease is certainly over, by `performance.now()`, which goes on while this process is frozen. */
   leaseUntilMs: number
   state: 'waiting' | 'performing' | 'recording'
+  way: Way
+}
+
+interface Unclaimed {
+  runs: Parcel['runs']
+  way: Way
+  done: () => void
 }
 
 const claimMax = 1_000
@@ -63,16 +71,14 @@ export class Executor {
   readonly #requests: Requests
   readonly #recorder: Recorder
   readonly #held = new Map<Uuid, Held>()
-  /** Runs whose instant has come, first come first served. */
-  #queue: Held[] = []
-  #queueHead = 0
+  readonly #line = new WaitingLine<Held>()
   #performing = 0
   #finished = 0
   #rate = 0
   #rateAtMs = performance.now()
   /** Others wait for slots of the latest parcel. */
   #isAwaited = false
-  #unclaimed: { runs: Parcel['runs']; done: () => void }[] = []
+  readonly #unclaimed: Unclaimed[] = []
   readonly #claiming = new Set<Promise<void>>()
   #roomWaiters: (() => void)[] = []
   #isStopping = false
@@ -98,22 +104,19 @@ export class Executor {
   }
 
   /** Takes a parcel: resolves once its runs are claimed and there is room for more. */
-  async take({ runs, isAwaited }: Parcel): Promise<void> {
+  async take({ runs, isAwaited }: Parcel, way: Way = 'road'): Promise<void> {
     this.#isAwaited = isAwaited
     await new Promise<void>((done) => {
-      this.#unclaimed.push({ runs, done })
+      if (way === 'express') this.#unclaimed.unshift({ runs, way, done })
+      else this.#unclaimed.push({ runs, way, done })
       // Few claims at a time, of all parcels that came meanwhile: under load claims grow, alone they are prompt.
       if (this.#claiming.size >= claimsAtOnce) return
       const claiming = this.#claimAll().finally(() => this.#claiming.delete(claiming))
       this.#claiming.add(claiming)
     })
-    while (!this.#isStopping && this.#backlog > this.#buffer) {
+    while (way === 'road' && !this.#isStopping && this.#line.length > this.#buffer) {
       await new Promise<void>((resolve) => this.#roomWaiters.push(resolve))
     }
-  }
-
-  get #backlog(): number {
-    return this.#queue.length - this.#queueHead
   }
 
   get #buffer(): number {
@@ -135,7 +138,7 @@ export class Executor {
       const runs = batch.flatMap((parcel) => parcel.runs)
       try {
         if (this.#isStopping) await returnQueued(engine, poolId, runs)
-        else await this.#claim(runs)
+        else await this.#claim(runs, batch)
       } catch (error) {
         // Not claimed, or claimed unheard: either way the reaper gives them out again.
         log.warn({ err: error, runs: count }, 'could not claim runs')
@@ -144,16 +147,25 @@ export class Executor {
     }
   }
 
-  async #claim(runs: Parcel['runs']): Promise<void> {
+  async #claim(runs: Parcel['runs'], parcels: readonly Unclaimed[]): Promise<void> {
     const { engine, poolId, id, leaseSeconds } = this.#options
     const askedAtMs = DatabaseClock.localMs()
     const leaseUntilMs = performance.now() + leaseSeconds * 1_000
     const claim = await claimRuns(engine, poolId, id, runs, leaseSeconds)
     if (claim.runs.length > 0) this.#clock.observe(askedAtMs, DatabaseClock.localMs(), claim.nowMs)
+    const hasten = new Set(
+      parcels.flatMap((parcel) => (parcel.way === 'express' ? parcel.runs.map((run) => run[2]) : [])),
+    )
     for (const run of claim.runs) {
       // An attempt of it that this executor lost by being frozen may still be going on.
       this.cancel(run.id)
-      const held: Held = { run, cancellation: new Cancellation(), leaseUntilMs, state: 'waiting' }
+      const held: Held = {
+        run,
+        cancellation: new Cancellation(),
+        leaseUntilMs,
+        state: 'waiting',
+        way: hasten.has(run.id) ? 'express' : 'road',
+      }
       this.#held.set(run.id, held)
       this.#arm(held)
     }
@@ -171,35 +183,32 @@ export class Executor {
       setTimeout(() => this.#arm(held), Math.min(Math.ceil(waitMs), 3_600_000))
       return
     }
-    this.#queue.push(held)
+    this.#line.push(held, held.way)
     this.#pump()
   }
 
   #pump(): void {
     while (
       this.#performing < this.#options.capacity &&
-      this.#backlog > 0 &&
+      this.#line.length > 0 &&
       !this.#isStopping &&
       this.#recorder.backlog < recordBacklogMax
     ) {
-      const held = this.#queue[this.#queueHead++]
+      const held = this.#line.shift()
       if (held === undefined || held.cancellation.cancelled) continue
       // Frozen or cut off for too long: by now it may be somebody else's, and is given out again if it is not.
       if (performance.now() >= held.leaseUntilMs) this.#forget(held.run)
       else void this.#perform(held)
     }
-    if (this.#queueHead > 1_024 && this.#queueHead * 2 > this.#queue.length) {
-      this.#queue = this.#queue.slice(this.#queueHead)
-      this.#queueHead = 0
-    }
-    if (this.#backlog < this.#buffer) for (const resolve of this.#roomWaiters.splice(0)) resolve()
+    if (this.#line.length < this.#buffer) for (const resolve of this.#roomWaiters.splice(0)) resolve()
   }
 
   async #perform(held: Held): Promise<void> {
     this.#performing++
     held.state = 'performing'
+    const means = held.way === 'express' ? { ...this.#options, isUrgent: true } : this.#options
     try {
-      const performed = await perform(held.run, held.cancellation, this.#options, this.#requests, this.#clock)
+      const performed = await perform(held.run, held.cancellation, means, this.#requests, this.#clock)
       if (held.cancellation.cancelled) this.#forget(held.run)
       else if (performed === null) {
         this.#forget(held.run)

@@ -30,6 +30,8 @@ interface Means {
   breakers: Breakers
   outbound: Outbound
   keeping: ResponseKeeping
+  /** It came by express. */
+  isUrgent?: boolean
 }
 
 /**
@@ -100,6 +102,7 @@ async function attempt(
       timeoutMs,
       expect: request.expect,
       cancellation,
+      isUrgent: means.isUrgent === true,
     },
     means.keeping,
   )

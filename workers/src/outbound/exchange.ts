@@ -18,6 +18,8 @@ export interface ExchangeRequest {
   timeoutMs: number
   /** How much of the response's body is kept. */
   bodyBytesMax: number
+  /** It does not stand in line for a socket behind others. */
+  isUrgent?: boolean
 }
 
 export interface ExchangeResponse {
@@ -75,6 +77,10 @@ export class Exchange extends Link implements Dispatcher.DispatchHandler, Expiri
   #headers: Record<string, string | string[]> = {}
   #informational = 0
   #settled = false
+
+  get isUrgent(): boolean {
+    return this.#request.isUrgent === true
+  }
 
   constructor(
     request: ExchangeRequest,

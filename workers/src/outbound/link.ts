@@ -18,4 +18,12 @@ export class Link {
     this.before.after = link
     this.before = link
   }
+
+  /** Puts a link at the front of the ring that starts at this one. */
+  prepend(link: Link): void {
+    link.before = this
+    link.after = this.after
+    this.after.before = link
+    this.after = link
+  }
 }

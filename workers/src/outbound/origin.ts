@@ -48,6 +48,7 @@ export class Origin {
 
   submit(exchange: Exchange): void {
     if (this.#active < this.#socketsMax && this.#lineIsEmpty) this.#start(exchange)
+    else if (exchange.isUrgent) this.#line.prepend(exchange)
     else this.#line.append(exchange)
   }
 

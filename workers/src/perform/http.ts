@@ -22,6 +22,8 @@ export interface HttpAttempt extends AttemptIdentity {
   /** What the response has to be; absent: a status of 2xx. */
   expect?: Expectation | undefined
   cancellation?: Cancellation
+  /** It does not stand in line for a socket behind others. */
+  isUrgent?: boolean
 }
 
 const redirectsMax = 5
@@ -73,7 +75,7 @@ function send(
   const { own, tenant } = hop.headers
   const headers = tenant.length === 0 ? own : own.concat(tenant)
   return outbound.request(
-    { method, url, headers, body, timeoutMs, bodyBytesMax: keeping.keptBytesMax },
+    { method, url, headers, body, timeoutMs, bodyBytesMax: keeping.keptBytesMax, isUrgent: attempt.isUrgent === true },
     attempt.cancellation,
   )
 }

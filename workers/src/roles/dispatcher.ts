@@ -4,8 +4,9 @@ import type { Log } from '@meridian/core/kernel/log'
 import { type Admitted, admitRuns, type Capacity, lookAhead, readCapacity } from '@meridian/core/run/admit'
 import { returnQueued } from '@meridian/core/run/rescue'
 import { tidyRunTables } from '@meridian/core/run/tidy'
-import type { Carrier } from '../carrier.ts'
+import type { Carrier, Parcel } from '../carrier.ts'
 import type { Pass } from '../loop.ts'
+import { Traffic } from '../traffic.ts'
 
 export interface DispatcherOptions {
   engine: Pool
@@ -59,6 +60,7 @@ export class Dispatcher {
   /** The same by the database's clock, epoch milliseconds, of the last look that told it. */
   #lastMs = 0
   readonly #owed: Owed = new Map()
+  readonly #traffic = new Traffic()
   #sinceTidy = 0
   #tidying: Promise<void> | null = null
   /** Runs wait for slots, and slots come free one by one: each is worth a look. */
@@ -146,12 +148,10 @@ export class Dispatcher {
 
   async #carry(admitted: Admitted[], executors: number): Promise<void> {
     const { engine, poolId, carrier, log } = this.#options
-    // Light load: a parcel an executor. Heavy load: full parcels, since the queue's price is per parcel.
-    const size = Math.min(parcelMax, Math.ceil(admitted.length / Math.max(1, executors)))
-    const parcels: Admitted[][] = []
-    for (let start = 0; start < admitted.length; start += size) parcels.push(admitted.slice(start, start + size))
+    const { road, express } = this.#traffic.part(admitted, performance.now())
     try {
-      await carrier.send(parcels.map((runs) => ({ runs, isAwaited: this.#isAwaited })))
+      if (express.length > 0) await carrier.send(this.#parcelsOf(express, executors), 'express')
+      if (road.length > 0) await carrier.send(this.#parcelsOf(road, executors))
     } catch (error) {
       log.warn({ err: error, runs: admitted.length }, 'the carrier refused runs; they wait again')
       await returnQueued(engine, poolId, admitted).catch((returnError: unknown) =>
@@ -159,5 +159,14 @@ export class Dispatcher {
         log.warn({ err: returnError }, 'could not put runs back'),
       )
     }
+  }
+
+  /** Light load: a parcel an executor. Heavy load: full parcels, since the queue's price is per parcel. */
+  #parcelsOf(runs: Admitted[], executors: number): Parcel[] {
+    const size = Math.min(parcelMax, Math.ceil(runs.length / Math.max(1, executors)))
+    const parcels: Parcel[] = []
+    for (let start = 0; start < runs.length; start += size)
+      parcels.push({ runs: runs.slice(start, start + size), isAwaited: this.#isAwaited })
+    return parcels
   }
 }

@@ -1,0 +1,100 @@
+import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
+import type { Uuid } from '../kernel/ids.ts'
+import { type Claimant, exactShare } from './fair-share.ts'
+import { type Line, tenantsOf, toLine, type WireLine } from './lines.ts'
+
+interface Standing {
+  lines: WireLine[]
+  /** Those that have slots in use. */
+  tenants: [id: Uuid, weight: number, used: number][]
+}
+
+/** How often a share is worked out again when some turn out to want less than theirs. */
+const roundsMax = 4
+
+/**
+ * Takes a sample of a pool: what each tenant has of the slots in use, and what it should have, were they divided anew at
+ * this moment. It asks nobody who divides. Returns how even the shares of this minute have been so far; null when there
+ * was nothing to share, or somebody else took this sample.
+ */
+export async function sampleShares(pool: Pool, poolId: number): Promise<number | null> {
+  const rows = await runNamed<[Standing | null]>(pool, 'pool_standing', 'select pool_standing($1::smallint)', [poolId])
+  const standing = rows[0]?.[0]
+  if (standing == null) return null
+  let lines = standing.lines.map(toLine)
+  const slots = standing.tenants.reduce((sum, [, , used]) => sum + used, 0)
+  let claimants = claimantsOf(standing, lines)
+  let entitled = exactShare(claimants, slots)
+  for (let round = 0; round < roundsMax; round++) {
+    // Nobody has counted how many wait where; it matters where so many would be let through.
+    const least = new Map(claimants.map(({ key, has }, index) => [key, Math.ceil((entitled[index] ?? 0) - has)]))
+    const uncounted = lines.filter(
+      ({ tenantId, wants }) => wants === Number.POSITIVE_INFINITY && (least.get(tenantId) ?? 0) > 0,
+    )
+    if (uncounted.length === 0) break
+    const counts = await countWaiting(pool, poolId, uncounted, least)
+    lines = lines.map((line) => {
+      const count = counts.get(line)
+      return count === undefined || count >= (least.get(line.tenantId) ?? 0) ? line : { ...line, wants: count }
+    })
+    if ([...counts].every(([{ tenantId }, count]) => count >= (least.get(tenantId) ?? 0))) break
+    claimants = claimantsOf(standing, lines)
+    entitled = exactShare(claimants, slots)
+  }
+  const noted = await runNamed<[number | null]>(
+    pool,
+    'note_shares',
+    'select note_shares($1::smallint, $2::uuid[], $3::float8[], $4::float8[])',
+    [
+      poolId,
+      arrayLiteral(claimants.map(({ key }) => key)),
+      arrayLiteral(claimants.map(({ has }) => has)),
+      arrayLiteral(entitled),
+    ],
+  )
+  return noted[0]?.[0] ?? null
+}
+
+/** Everybody begins with nothing, and wants what it has and what waits. */
+function claimantsOf({ tenants }: Standing, lines: readonly Line[]): (Claimant & { has: number })[] {
+  const waiting = new Map(tenantsOf(lines).map((tenant) => [tenant.key, tenant]))
+  const having = tenants.map(([key, weight, has]) => {
+    const more = waiting.get(key)?.wants ?? 0
+    waiting.delete(key)
+    return { key, weight, used: 0, wants: has + more, has }
+  })
+  return [
+    ...having,
+    ...[...waiting.values()].map(({ key, weight, wants }) => ({ key, weight, used: 0, wants, has: 0 })),
+  ]
+}
+
+async function countWaiting(
+  pool: Pool,
+  poolId: number,
+  lines: Line[],
+  most: ReadonlyMap<Uuid, number>,
+): Promise<Map<Line, number>> {
+  const rows = await runNamed<[number, number]>(
+    pool,
+    'count_waiting',
+    `select u.o::int, (select count(*)::int from (
+       select from ready w where u.l is null and w.pool = $1::smallint and w.tenant_id = u.t and w.queue_id = u.q
+       union all select from ready w where u.l is not null and w.tenant_id = u.t and w.lane = u.l and w.pool = $1::smallint + 1000
+       limit u.m) x)
+     from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[]) with ordinality u(t, q, l, m, o)`,
+    [
+      poolId,
+      arrayLiteral(lines.map(({ tenantId }) => tenantId)),
+      arrayLiteral(lines.map(({ queueId }) => queueId)),
+      arrayLiteral(lines.map(({ laneId }) => laneId)),
+      arrayLiteral(lines.map(({ tenantId }) => most.get(tenantId) ?? 0)),
+    ],
+  )
+  return new Map(
+    rows.flatMap(([ordinal, count]) => {
+      const line = lines[ordinal - 1]
+      return line === undefined ? [] : [[line, count] as const]
+    }),
+  )
+}
