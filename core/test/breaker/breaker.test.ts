@@ -4,6 +4,7 @@ import { getBreaker, listBreakers } from '../../src/breaker/list.ts'
 import { closeBreaker, openBreaker } from '../../src/breaker/set-state.ts'
 import { getBreakerSettings, updateBreakerSettings } from '../../src/breaker/settings.ts'
 import { type HostFailure, reportProbe, tripBreaker } from '../../src/breaker/trip.ts'
+import { createLimit } from '../../src/flow/limits.ts'
 import { uuidv7 } from '../../src/kernel/ids.ts'
 import { cancelRun } from '../../src/run/cancel.ts'
 import type { Claimed } from '../../src/run/claim.ts'
@@ -22,6 +23,7 @@ beforeEach(async () => {
   await stage.db.owner.query(
     'truncate breakers, breaker_waits, breaker_settings, due, ready, held, events, audit_entries',
   )
+  await stage.db.owner.query('delete from flow_limits')
 })
 
 const failure = (): HostFailure => ({
@@ -79,6 +81,23 @@ describe('an open breaker', () => {
     expect(why.reasons).toMatchObject([
       { code: 'breaker-open', evidence: { host, error: 'http-status', ahead: 1, at: (await theBreaker()).probeAt } },
     ])
+  })
+
+  test.each([
+    ['the whole project', null],
+    ['a key', 'method'],
+  ])('holds runs that mind a limit of %s, and lets them go in their order', async (_, key) => {
+    const none = { concurrency: 10, rate: null, backlog: null, cost: null }
+    await createLimit(stage.ctx, { name: `limit of ${key}`, scope: { type: 'project' }, ...none, key })
+    const runs = await stage.running(2)
+    await trip()
+    expect(await ask(runs)).toEqual(['held', 'held'])
+    expect(await stage.admit()).toEqual([])
+    await closeBreaker(stage.ctx, (await theBreaker()).id, null)
+    await release()
+    await pass(5)
+    await release()
+    expect(await stage.admit()).toHaveLength(2)
   })
 
   test('opens once, is told once, and a second opening changes nothing', async () => {
