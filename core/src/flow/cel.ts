@@ -78,3 +78,13 @@ function calledIn(node: unknown): string[] {
   const own = (op === 'call' || op === 'rcall') && Array.isArray(args) ? [String(args[0])] : []
   return [...own, ...calledIn(args)]
 }
+
+/** Bytes of a body as expressions see them: JSON where they are JSON, else text. */
+export function seeBytes(bytes: Buffer | null): unknown {
+  const text = bytes?.toString() ?? ''
+  try {
+    return text === '' ? null : JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { arrayLiteral, type PoolClient, runNamed } from '../db/client.ts'
 import type { Tx } from '../db/context.ts'
+import { seeBytes } from '../flow/cel.ts'
 import {
   type CarriedLimit,
   carriedLimits,
@@ -12,7 +13,7 @@ import {
 } from '../flow/lanes.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import { factsOf, type SeenRequest, seeBytes } from './lane.ts'
+import { factsOf, type SeenRequest } from './lane.ts'
 import { decodeRequest } from './request-codec.ts'
 
 /** Whoever starts runs that do what a version of a job says. */

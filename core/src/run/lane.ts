@@ -56,13 +56,3 @@ export function factsOf(
     priority: BigInt(priority),
   }
 }
-
-/** Bytes of a body as expressions see them: JSON where they are JSON, else text. */
-export function seeBytes(bytes: Buffer | null): unknown {
-  const text = bytes?.toString() ?? ''
-  try {
-    return text === '' ? null : JSON.parse(text)
-  } catch {
-    return text
-  }
-}

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Expressions, expressionMax } from '../flow/cel.ts'
+import { Expressions, expressionMax, seeBytes } from '../flow/cel.ts'
 import type { AttemptOutcome, AttemptResponse } from './outcome.ts'
 
 /** What the expression of a retry policy may look at: an attempt that failed. */
@@ -80,12 +80,5 @@ export function expressedDelay(
   return Number.isNaN(asked) ? undefined : Math.ceil(Math.min(delayMaxMs, Math.max(0, asked)))
 }
 
-function bodyOf(response: AttemptResponse | null | undefined): unknown {
-  if (!response || response.truncated || response.body.length === 0 || response.body.length > bodyMax) return null
-  const text = response.body.toString()
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
+const bodyOf = (response: AttemptResponse | null | undefined): unknown =>
+  !response || response.truncated || response.body.length > bodyMax ? null : seeBytes(response.body)

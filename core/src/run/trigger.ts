@@ -1,6 +1,7 @@
 import { requireScope } from '../access/scope.ts'
 import { runNamed } from '../db/client.ts'
 import { type Ctx, type Tx, withRead } from '../db/context.ts'
+import { seeBytes } from '../flow/cel.ts'
 import { archived } from '../job/internal.ts'
 import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
@@ -9,7 +10,7 @@ import type { KeyRules } from './create-key.ts'
 import { deadlinesOf } from './deadline.ts'
 import type { Metadata } from './details.ts'
 import { readRequest, readRun } from './get.ts'
-import { seeBytes, takeLane } from './lane.ts'
+import { takeLane } from './lane.ts'
 import { bodyBytes, decodeRequest, encodeRequest } from './request-codec.ts'
 
 /** What a caller may change when a known request is started again. */
