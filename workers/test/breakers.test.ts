@@ -1,4 +1,5 @@
 import { listBreakers } from '@meridian/core/breaker/list'
+import { closeBreaker, openBreaker } from '@meridian/core/breaker/set-state'
 import { updateBreakerSettings } from '@meridian/core/breaker/settings'
 import { retryPolicyValue, toRetryPolicy } from '@meridian/core/run/retry-policy'
 import { beforeEach, expect, it } from 'vitest'
@@ -80,4 +81,17 @@ it('an executor that dies with the probe, and an empty Redis, cost nothing but t
   expect(probe).toMatchObject({ attempt: 2 })
   expect(others.map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1])
   await until(async () => (await theBreaker())?.state === 'closed')
+})
+
+it('a host that a person holds is not called from that moment on', async () => {
+  await scene.bench.startWorkers(...roles)
+  const [before] = await scene.bench.accept(scene.at('/before'))
+  await ended(scene.bench.ctx, before?.id ?? '')
+  mode = 'well'
+  const { id } = await openBreaker(scene.bench.ctx, { host: new URL(failing.url).host, reason: 'They move.' })
+  const runs = await scene.bench.accept(at('/held'))
+  await until(async () => (await theBreaker())?.held === 1)
+  expect(failing.received).toEqual([])
+  await closeBreaker(scene.bench.ctx, id, null)
+  expect(await scene.allSucceed(runs)).toMatchObject([{ attempt: 1 }])
 })

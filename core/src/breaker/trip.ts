@@ -9,15 +9,21 @@ export interface ActiveBreaker {
   state: 'open' | 'draining'
 }
 
-/** All breakers that are not closed: mostly none. */
-export async function readActiveBreakers(engine: Pool): Promise<ActiveBreaker[]> {
-  const rows = await runNamed<[Uuid, string, ActiveBreaker['state']]>(
+/** When the latest of the breakers that are not closed changed, epoch milliseconds: whoever knows them up to there knows them all. */
+export const breakersAt = "(select extract(epoch from max(since))::float8 * 1000 from breakers where state <> 'closed')"
+
+/** All breakers that are not closed, mostly none, and when the latest of them changed, epoch milliseconds. */
+export async function readActiveBreakers(engine: Pool): Promise<{ breakers: ActiveBreaker[]; atMs: number }> {
+  const rows = await runNamed<[Uuid, string, ActiveBreaker['state'], number]>(
     engine,
     'active_breakers',
-    "select tenant_id, host, state from breakers where state <> 'closed'",
+    `select tenant_id, host, state, ${breakersAt} from breakers where state <> 'closed'`,
     [],
   )
-  return rows.map(([tenantId, host, state]) => ({ tenantId, host, state }))
+  return {
+    breakers: rows.map(([tenantId, host, state]) => ({ tenantId, host, state })),
+    atMs: rows[0]?.[3] ?? 0,
+  }
 }
 
 /** What a tenant wants of its breakers. */

@@ -1,3 +1,4 @@
+import { breakersAt } from '../breaker/trip.ts'
 import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import type { Admitted } from './admit.ts'
@@ -38,6 +39,8 @@ export interface Claim {
   runs: Claimed[]
   /** The database's clock when it answered, epoch milliseconds. */
   nowMs: number
+  /** When the latest of the breakers that are not closed changed, epoch milliseconds; 0: there are none. */
+  breakersAtMs: number
 }
 
 /** How long a lease lasts without a heartbeat, where nothing else is configured. */
@@ -58,6 +61,7 @@ type ClaimRow = [
   sealed: string | null,
   keepWeek: string,
   nowMs: number,
+  breakersAtMs: number | null,
 ]
 
 /** A claim takes a thousand runs: blocks beyond this are fetched one by one, or they would fill any memory. */
@@ -86,11 +90,11 @@ const statement = (week: string): string => `
       where i.keep_week = ${week} and i.tenant_id = c.tenant_id and i.project_id = c.project_id and i.id = c.id
       offset 0) n)
   select o, project_id, attempt, attempts_max, round(extract(epoch from nominal_at)::float8 * 1000), job_id, job_version,
-    source, payload_block, payload_offset, null, keep_week, extract(epoch from clock_timestamp())::float8 * 1000
+    source, payload_block, payload_offset, null, keep_week, extract(epoch from clock_timestamp())::float8 * 1000, ${breakersAt}
   from r
   union all
   select 0, null, 0, 0, null, null, null, 0, b.id, octet_length(b.sealed),
-    case when octet_length(b.sealed) <= ${carriedBytesMax} then encode(b.sealed, 'base64') end, null, 0
+    case when octet_length(b.sealed) <= ${carriedBytesMax} then encode(b.sealed, 'base64') end, null, 0, null
   from (
     select tenant_id, payload_block, min(keep_week) as week from r where payload_block is not null group by 1, 2) d
   cross join lateral (
@@ -157,7 +161,7 @@ export async function claimRuns(
       keepWeek: row[11],
     })
   }
-  return { runs, nowMs: rows[0]?.[12] ?? 0 }
+  return { runs, nowMs: rows[0]?.[12] ?? 0, breakersAtMs: rows[0]?.[13] ?? 0 }
 }
 
 /** The envelope of a block, fetched when it was too large for its claim. Throws when it is gone. */

@@ -37,8 +37,9 @@ export class Breakers {
   readonly #options: BreakersOptions
   readonly #questions: Batcher<Question>
   readonly #settings: LRUCache<Uuid, { settings: BreakerSettings }>
-  /** Breakers that are not closed, as of the last look. */
+  /** Breakers that are not closed, as of the last look, and when the latest of them changed. */
   #active = new Map<string, 'open' | 'draining'>()
+  #knownAtMs = 0
   readonly #windows = new LRUCache<string, FailureWindow>({ max: hostsMax })
   /** Runs that go as the probe of their host's breaker. */
   readonly #probes = new Set<Uuid>()
@@ -68,10 +69,19 @@ export class Breakers {
 
   /** Looks which breakers are not closed. */
   async refresh(): Promise<void> {
-    const active = await readActiveBreakers(this.#options.engine)
-    this.#active = new Map(active.map(({ tenantId, host, state }) => [keyOf(tenantId, host), state]))
+    const { breakers, atMs } = await readActiveBreakers(this.#options.engine)
+    this.#knownAtMs = atMs
+    this.#active = new Map(breakers.map(({ tenantId, host, state }) => [keyOf(tenantId, host), state]))
     const nowMs = performance.now()
     for (const [key, window] of this.#windows) if (window.isClean(nowMs)) this.#windows.delete(key)
+  }
+
+  /** Looks at once where a claim tells of a change that this executor has not seen: a host that is held is never called. */
+  async catchUp(atMs: number): Promise<void> {
+    if (atMs <= this.#knownAtMs) return
+    await this.refresh().catch((error: unknown) => {
+      this.#options.log.warn({ err: error }, 'could not look which breakers are open')
+    })
   }
 
   /**

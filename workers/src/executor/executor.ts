@@ -153,6 +153,7 @@ export class Executor {
     const leaseUntilMs = performance.now() + leaseSeconds * 1_000
     const claim = await claimRuns(engine, poolId, id, runs, leaseSeconds)
     if (claim.runs.length > 0) this.#clock.observe(askedAtMs, DatabaseClock.localMs(), claim.nowMs)
+    if (claim.breakersAtMs > 0) await this.#options.breakers.catchUp(claim.breakersAtMs)
     const hasten = new Set(
       parcels.flatMap((parcel) => (parcel.way === 'express' ? parcel.runs.map((run) => run[2]) : [])),
     )
