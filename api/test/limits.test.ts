@@ -99,3 +99,13 @@ test('who waits for a limit and for a queue is told, by the value of its key, an
     expect.objectContaining({ code: 'limit-paused', evidence: expect.objectContaining({ limitId: id, name: 'seen' }) }),
   )
 })
+
+test('a queue has a class; only bulk ones can be preemptible', async () => {
+  type Queue = { class: string; preemptible: boolean }
+  const made = await client.post<Queue>('/v1/queues', { name: 'nightly', class: 'bulk', preemptible: true })
+  expect(made.body).toMatchObject({ class: 'bulk', preemptible: true })
+  const refused = await client.post<Problem>('/v1/queues', { name: 'hasty', preemptible: true })
+  expect([refused.status, refused.body.errors?.[0]?.pointer]).toEqual([422, '/preemptible'])
+  const changed = await client.send('PATCH', '/v1/queues/nightly', { class: 'critical' })
+  expect(JSON.parse(changed.text)).toMatchObject({ class: 'critical', preemptible: false })
+})

@@ -9,6 +9,8 @@ export interface Parcel {
   runs: Admitted[]
   /** Others wait for the slots of these: their ends are worth being recorded at once. */
   isAwaited: boolean
+  /** Told where queues have classes: then executors keep some of their slots for critical runs. */
+  class?: 'critical' | 'other'
 }
 
 /** Two belts: what goes by express need not stand behind what is on its way already. */

@@ -18,7 +18,7 @@ import { z } from 'zod'
 import { expectedVersion } from '../http/etag.ts'
 import { needs, operation, Reply } from '../http/operation.ts'
 import { pageOf, pageQuery, toPage, toPageRequest } from '../wire/page.ts'
-import { queueDeadLetters, queueToWire, queueWire } from '../wire/queue.ts'
+import { queueClass, queueDeadLetters, queuePreemptible, queueToWire, queueWire } from '../wire/queue.ts'
 import { queueUsageToWire, queueUsageWire } from '../wire/usage.ts'
 import { naming } from '../wire/values.ts'
 
@@ -51,6 +51,8 @@ const create = operation({
       name: queueNameValue,
       concurrency: concurrencyValue.optional(),
       weight: weightValue.optional(),
+      class: queueClass.optional(),
+      preemptible: queuePreemptible.optional(),
       deadLetters: queueDeadLetters.optional(),
     })
     .meta({ id: 'NewQueue' }),
@@ -134,6 +136,8 @@ const update = operation({
     .strictObject({
       concurrency: concurrencyValue.optional(),
       weight: weightValue.optional(),
+      class: queueClass.optional(),
+      preemptible: queuePreemptible.optional(),
       deadLetters: queueDeadLetters.optional(),
     })
     .meta({ id: 'QueueChanges' }),

@@ -1,5 +1,5 @@
 import type { QueueDepth } from '@meridian/core/flow/depths'
-import type { Queue } from '@meridian/core/flow/queue'
+import { type Queue, queueClassValue } from '@meridian/core/flow/queue'
 import { toWireId } from '@meridian/core/kernel/ids'
 import { z } from 'zod'
 import { actor, instant, toActorOrNull, toInstant, toInstantOrNull, wireId } from './values.ts'
@@ -7,6 +7,16 @@ import { actor, instant, toActorOrNull, toInstant, toInstantOrNull, wireId } fro
 export const queueDeadLetters = z.enum(['keep', 'drop']).meta({
   description:
     'Whether runs that fail or expire are kept until somebody handles them; `drop` holds whatever their jobs say.',
+})
+
+export const queueClass = queueClassValue.meta({
+  description:
+    'Which slots of the executors its runs have a right to: `critical` has some of its own, `bulk` takes what is left.',
+})
+
+export const queuePreemptible = z.boolean().meta({
+  description:
+    'Whether its running runs may be put back to wait when critical ones find no slot; no attempt is spent. Of `bulk` queues only.',
 })
 
 const depthWire = z
@@ -25,6 +35,8 @@ export const queueWire = z
     name: z.string(),
     concurrency: z.int().meta({ description: 'The most of its runs that may be on their way at once.' }),
     weight: z.number(),
+    class: queueClass,
+    preemptible: queuePreemptible,
     deadLetters: queueDeadLetters,
     pausedAt: instant.nullable(),
     pausedBy: actor.nullable(),
@@ -43,6 +55,8 @@ export const queueToWire = (queue: Queue, depth: QueueDepth = empty): z.output<t
   name: queue.name,
   concurrency: queue.concurrency,
   weight: queue.weight,
+  class: queue.class,
+  preemptible: queue.preemptible,
   deadLetters: queue.deadLetters,
   pausedAt: toInstantOrNull(queue.pausedAt),
   pausedBy: toActorOrNull(queue.pausedBy),

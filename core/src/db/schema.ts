@@ -166,6 +166,8 @@ export const limits = pgTable(
     paused: boolean('paused').notNull().default(false),
     waitingMax: integer('waiting_max'),
     gated: boolean('gated').notNull().default(false),
+    class: smallint('class').notNull().default(1),
+    preemptible: boolean('preemptible').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.queueId] })],
 )

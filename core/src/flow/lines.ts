@@ -1,4 +1,5 @@
 import type { Uuid } from '../kernel/ids.ts'
+import { type QueueClass, queueClasses } from './classes.ts'
 import { type Claimant, fairShare, owedAfter } from './fair-share.ts'
 
 /** Where runs wait that are alike to admission: those of one queue, and of one lane where a key splits it. */
@@ -39,6 +40,15 @@ export function toLine([tenantId, queueId, laneId, ...numbers]: WireLine): Line 
     used,
     wants: wants ?? Number.POSITIVE_INFINITY,
   }
+}
+
+/** One that tells the class of its queue as well: then what its tenant has and may have is meant in that class. */
+export type ClassedLine = [...WireLine, queueClass: number]
+
+/** Lines class by class. */
+export function linesByClass(lines: readonly ClassedLine[]): Map<QueueClass, Line[]> {
+  const found = Map.groupBy(lines, (line) => queueClasses[line[11]] ?? 'standard')
+  return new Map([...found].map(([of, own]) => [of, own.map(([...line]) => toLine(line.slice(0, 11) as WireLine))]))
 }
 
 /** What claimants were owed after earlier divisions. It is a hint, and may be lost. */

@@ -1,9 +1,10 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Tx } from '../db/context.ts'
 import { limits, queues } from '../db/schema.ts'
 import { notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
+import { type QueueClass, queueClasses } from './classes.ts'
 
 /** Where runs wait, and how many of them may be on their way at once. */
 export interface Queue {
@@ -13,6 +14,10 @@ export interface Queue {
   /** The most of its runs that may be queued or running at once. */
   concurrency: number
   weight: number
+  /** Which of a pool's slots its runs have a right to. */
+  class: QueueClass
+  /** Whether its running runs may be put back for critical ones; of bulk queues only. */
+  preemptible: boolean
   /** Whether runs that fail or expire are kept as dead letters; `drop` holds whatever their jobs say. */
   deadLetters: 'keep' | 'drop'
   pausedAt: Date | null
@@ -31,6 +36,7 @@ export const queueNameValue = z
   .regex(queueNamePattern, 'must be 1 to 64 letters, digits, dots, underscores or dashes')
 export const concurrencyValue = z.int().min(1).max(100_000)
 export const weightValue = z.number().min(0.01).max(1_000)
+export const queueClassValue = z.enum(queueClasses)
 
 /** The name of the queue that a run without one goes to. */
 export const defaultQueue = 'default'
@@ -41,6 +47,8 @@ export const queueColumns = {
   name: queues.name,
   concurrency: limits.concurrency,
   weight: limits.weight,
+  class: sql<QueueClass>`(array['critical', 'standard', 'bulk'])[${limits.class} + 1]`,
+  preemptible: limits.preemptible,
   deadLetters: queues.deadLetters,
   pausedAt: queues.pausedAt,
   pausedBy: queues.pausedBy,

@@ -13,6 +13,7 @@ import { AppError, notFound, validationFailed } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
 import { decodeCursor, type Page, type PageRequest, toPage } from '../kernel/page.ts'
 import { requireVersion } from '../kernel/version.ts'
+import { queueClasses } from './classes.ts'
 import { limitsOfQueue, lockQueue, type Queue, queueColumns, queueNamePattern } from './queue.ts'
 
 export interface QueuePlace {
@@ -80,22 +81,41 @@ async function ensurePlace(tx: Tx, name: string): Promise<QueuePlace> {
   return place
 }
 
-type Settings = Pick<Queue, 'concurrency' | 'weight' | 'deadLetters'>
+type Settings = Pick<Queue, 'concurrency' | 'weight' | 'class' | 'preemptible' | 'deadLetters'>
 type SettingsInput = { [Key in keyof Settings]?: Settings[Key] | undefined }
-const usual: Settings = { concurrency: defaultQueueConcurrency, weight: 1, deadLetters: 'keep' }
+const usual: Settings = {
+  concurrency: defaultQueueConcurrency,
+  weight: 1,
+  class: 'standard',
+  preemptible: false,
+  deadLetters: 'keep',
+}
 
-const within = (settings: Settings, changes: SettingsInput): Settings => ({
-  concurrency: changes.concurrency ?? settings.concurrency,
-  weight: changes.weight ?? settings.weight,
-  deadLetters: changes.deadLetters ?? settings.deadLetters,
+/** Settings with changes. A queue that is bulk no more is not preemptible either. Throws `validation-failed`. */
+function within(settings: Settings, changes: SettingsInput): Settings {
+  const queueClass = changes.class ?? settings.class
+  if (changes.preemptible === true && queueClass !== 'bulk') {
+    throw validationFailed([{ pointer: '/preemptible', detail: 'only bulk queues can be preemptible' }])
+  }
+  return {
+    concurrency: changes.concurrency ?? settings.concurrency,
+    weight: changes.weight ?? settings.weight,
+    class: queueClass,
+    preemptible: queueClass === 'bulk' && (changes.preemptible ?? settings.preemptible),
+    deadLetters: changes.deadLetters ?? settings.deadLetters,
+  }
+}
+
+/** Of these, what admission reads. */
+const admissionRow = ({ concurrency, weight, class: queueClass, preemptible }: Settings) => ({
+  concurrency,
+  weight,
+  class: queueClasses.indexOf(queueClass),
+  preemptible,
 })
 
 /** Undefined when there is a queue of that name already. */
-async function insertQueue(
-  tx: Tx,
-  name: string,
-  { concurrency, weight, deadLetters }: Settings,
-): Promise<QueuePlace | undefined> {
+async function insertQueue(tx: Tx, name: string, settings: Settings): Promise<QueuePlace | undefined> {
   const count = await tx.db.$count(queues, and(eq(queues.tenantId, tx.tenantId), eq(queues.projectId, tx.projectId)))
   if (count >= queueCountMax) throw new AppError('quota-exceeded', `A project has at most ${queueCountMax} queues.`)
   const id = uuidv7(tx.clock.nowMs())
@@ -105,12 +125,12 @@ async function insertQueue(
     `insert into queues (tenant_id, id, project_id, name, pool, dead_letters)
      select tenant_id, $3, id, $4, case when has_test_clock then ${virtualPool} else 1 end, $5 from projects where tenant_id = $1 and id = $2
      on conflict do nothing returning pool`,
-    [tx.tenantId, tx.projectId, id, name, deadLetters],
+    [tx.tenantId, tx.projectId, id, name, settings.deadLetters],
   )
   if (places[0] === undefined) return undefined
-  await tx.db.insert(limits).values({ tenantId: tx.tenantId, queueId: id, concurrency, weight })
+  await tx.db.insert(limits).values({ tenantId: tx.tenantId, queueId: id, ...admissionRow(settings) })
   await append(tx, { type: 'queue.created', subject: id, data: { name } })
-  await audit(tx, 'queue.create', { subject: id, data: { name, concurrency, weight, deadLetters } })
+  await audit(tx, 'queue.create', { subject: id, data: { name, ...settings } })
   return { id, pool: places[0][0] }
 }
 
@@ -194,13 +214,12 @@ export async function updateQueue(
     requireVersion('queue', before.version, changes.expectedVersion)
     const after = within(before, changes)
     if (isDeepStrictEqual(after, within(before, {}))) return before
-    const { concurrency, weight, deadLetters } = after
     await tx.db
       .update(limits)
-      .set({ concurrency, weight })
+      .set(admissionRow(after))
       .where(and(eq(limits.tenantId, tx.tenantId), eq(limits.queueId, id)))
-    await touch(tx, id, { deadLetters })
-    await append(tx, { type: 'queue.updated', subject: id, data: { name: before.name, concurrency, weight } })
+    await touch(tx, id, { deadLetters: after.deadLetters })
+    await append(tx, { type: 'queue.updated', subject: id, data: { name: before.name, ...after } })
     await audit(tx, 'queue.update', {
       subject: id,
       data: { before: within(before, {}), after },

@@ -46,7 +46,7 @@ export async function admitRuns(pool: Pool, options: AdmitOptions): Promise<Admi
     const { runs, waiting } = await admitPlain(pool, options, options.batch - admitted.length)
     admitted.push(...runs)
     if (waiting === undefined) break
-    const taken = await divideRoom(pool, options, waiting)
+    const { runs: taken } = await divideRoom(pool, options, waiting)
     admitted.push(...taken)
     if (taken.length >= waiting.room || waiting.lines.length < linesMax) break
   }
@@ -54,13 +54,13 @@ export async function admitRuns(pool: Pool, options: AdmitOptions): Promise<Admi
 }
 
 /** As many lines as admission tells of at once, and how often it is asked for others when there may be some. */
-const linesMax = 64
+export const linesMax = 64
 const looksMax = 8
 /** How often what some did not want is divided again. */
 const roundsMax = 6
 
 /** Slots to be divided, and among whom. */
-interface Waiting {
+export interface Waiting {
   room: number
   /** The most that may be held. */
   cap: number
@@ -74,7 +74,7 @@ type AdmitRow =
   | [null, null, null, null, null, null, { room: number; cap: number; lines: WireLine[] }]
 
 /** Admits what needs no division. */
-async function admitPlain(pool: Pool, options: AdmitOptions, batch: number) {
+export async function admitPlain(pool: Pool, options: AdmitOptions, batch: number) {
   const text = 'select * from admit_runs($1::smallint, $2, $3, $4, $5, $6)'
   const { capacity, aheadMs, queuedSeconds, roomMin = 1 } = options
   const values = [options.pool, batch, capacity, aheadMs, queuedSeconds, roomMin]
@@ -88,12 +88,12 @@ async function admitPlain(pool: Pool, options: AdmitOptions, batch: number) {
   return { runs, waiting }
 }
 
-/** Nobody counts how many wait in a line: taking them tells, and what it left over is divided again. */
-async function divideRoom(
+/** Nobody counts how many wait in a line: taking them tells, and what it left over is divided again. Tells how lines stand then. */
+export async function divideRoom(
   pool: Pool,
   options: AdmitOptions,
   { room, cap, lines: before }: Waiting,
-): Promise<Admitted[]> {
+): Promise<{ runs: Admitted[]; lines: Line[] }> {
   const { owed = new Map() } = options
   const admitted: Admitted[] = []
   let lines = before
@@ -107,7 +107,7 @@ async function divideRoom(
     if (lines.every(({ wants }) => wants < 1)) break
   }
   if (admitted.length > 0) rememberOwed(before, lines, owed)
-  return admitted
+  return { runs: admitted, lines }
 }
 
 /** Gives each line its share, or as much of it as waits there; tells how much that was. */
@@ -181,19 +181,22 @@ export interface Capacity {
   slots: number
   /** Runs finished a second, of late. */
   finishedPerSecond: number
+  /** Whether any queue is critical or bulk: then slots are divided among classes first. */
+  usesClasses: boolean
 }
 
 /** An executor that has not announced itself for 6 s is not counted. */
 export async function readCapacity(pool: Pool, poolId: number): Promise<Capacity> {
-  const rows = await runNamed<[number, number, number]>(
+  const rows = await runNamed<[number, number, number, boolean]>(
     pool,
     'read_capacity',
-    `select count(*)::int, coalesce(sum(capacity), 0)::int, coalesce(sum(finished_per_second), 0)::float8
+    `select count(*)::int, coalesce(sum(capacity), 0)::int, coalesce(sum(finished_per_second), 0)::float8,
+       exists (select from limits where class <> 1)
      from executors where pool = $1 and seen_at > clock_timestamp() - interval '6 seconds'`,
     [poolId],
   )
-  const [executors, slots, finishedPerSecond] = rows[0] ?? [0, 0, 0]
-  return { executors, slots, finishedPerSecond }
+  const [executors, slots, finishedPerSecond, usesClasses] = rows[0] ?? [0, 0, 0, false]
+  return { executors, slots, finishedPerSecond, usesClasses }
 }
 
 /** Announces an executor: what it can take and how fast it was, to the thousandth. */

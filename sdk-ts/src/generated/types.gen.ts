@@ -2408,6 +2408,14 @@ export type NewQueue = {
     concurrency?: number;
     weight?: number;
     /**
+     * Which slots of the executors its runs have a right to: `critical` has some of its own, `bulk` takes what is left.
+     */
+    class?: 'critical' | 'standard' | 'bulk';
+    /**
+     * Whether its running runs may be put back to wait when critical ones find no slot; no attempt is spent. Of `bulk` queues only.
+     */
+    preemptible?: boolean;
+    /**
      * Whether runs that fail or expire are kept until somebody handles them; `drop` holds whatever their jobs say.
      */
     deadLetters?: 'keep' | 'drop';
@@ -2796,6 +2804,14 @@ export type Queue = {
     concurrency: number;
     weight: number;
     /**
+     * Which slots of the executors its runs have a right to: `critical` has some of its own, `bulk` takes what is left.
+     */
+    class: 'critical' | 'standard' | 'bulk';
+    /**
+     * Whether its running runs may be put back to wait when critical ones find no slot; no attempt is spent. Of `bulk` queues only.
+     */
+    preemptible: boolean;
+    /**
      * Whether runs that fail or expire are kept until somebody handles them; `drop` holds whatever their jobs say.
      */
     deadLetters: 'keep' | 'drop';
@@ -2811,6 +2827,14 @@ export type Queue = {
 export type QueueChanges = {
     concurrency?: number;
     weight?: number;
+    /**
+     * Which slots of the executors its runs have a right to: `critical` has some of its own, `bulk` takes what is left.
+     */
+    class?: 'critical' | 'standard' | 'bulk';
+    /**
+     * Whether its running runs may be put back to wait when critical ones find no slot; no attempt is spent. Of `bulk` queues only.
+     */
+    preemptible?: boolean;
     /**
      * Whether runs that fail or expire are kept until somebody handles them; `drop` holds whatever their jobs say.
      */

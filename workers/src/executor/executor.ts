@@ -1,4 +1,5 @@
 import type { Pool } from '@meridian/core/db/client'
+import { spareOf } from '@meridian/core/flow/classes'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import type { Log } from '@meridian/core/kernel/log'
 import { announceExecutor, retireExecutor } from '@meridian/core/run/admit'
@@ -44,12 +45,12 @@ interface Held {
   /** When the lease is certainly over, by `performance.now()`, which goes on while this process is frozen. */
   leaseUntilMs: number
   state: 'waiting' | 'performing' | 'recording'
-  way: Way
+  way: Way | 'critical'
 }
 
 interface Unclaimed {
   runs: Parcel['runs']
-  way: Way
+  way: Held['way']
   done: () => void
 }
 
@@ -73,6 +74,9 @@ export class Executor {
   readonly #held = new Map<Uuid, Held>()
   readonly #line = new WaitingLine<Held>()
   #performing = 0
+  #performingCritical = 0
+  /** Slots that others than critical runs leave free; none where queues have no classes. */
+  #spare = 0
   #finished = 0
   #rate = 0
   #rateAtMs = performance.now()
@@ -104,10 +108,11 @@ export class Executor {
   }
 
   /** Takes a parcel: resolves once its runs are claimed and there is room for more. */
-  async take({ runs, isAwaited }: Parcel, way: Way = 'road'): Promise<void> {
+  async take({ runs, isAwaited, class: parcelClass }: Parcel, way: Way = 'road'): Promise<void> {
     this.#isAwaited = isAwaited
+    this.#spare = parcelClass === undefined ? 0 : spareOf(this.#options.capacity)
     await new Promise<void>((done) => {
-      if (way === 'express') this.#unclaimed.unshift({ runs, way, done })
+      if (way === 'express') this.#unclaimed.unshift({ runs, way: parcelClass === 'critical' ? 'critical' : way, done })
       else this.#unclaimed.push({ runs, way, done })
       // Few claims at a time, of all parcels that came meanwhile: under load claims grow, alone they are prompt.
       if (this.#claiming.size >= claimsAtOnce) return
@@ -154,8 +159,8 @@ export class Executor {
     const claim = await claimRuns(engine, poolId, id, runs, leaseSeconds)
     if (claim.runs.length > 0) this.#clock.observe(askedAtMs, DatabaseClock.localMs(), claim.nowMs)
     if (claim.breakersAtMs > 0) await this.#options.breakers.catchUp(claim.breakersAtMs)
-    const hasten = new Set(
-      parcels.flatMap((parcel) => (parcel.way === 'express' ? parcel.runs.map((run) => run[2]) : [])),
+    const hasten = new Map(
+      parcels.flatMap(({ way, runs: own }) => (way === 'road' ? [] : own.map((run) => [run[2], way] as const))),
     )
     for (const run of claim.runs) {
       // An attempt of it that this executor lost by being frozen may still be going on.
@@ -165,7 +170,7 @@ export class Executor {
         cancellation: new Cancellation(),
         leaseUntilMs,
         state: 'waiting',
-        way: hasten.has(run.id) ? 'express' : 'road',
+        way: hasten.get(run.id) ?? 'road',
       }
       this.#held.set(run.id, held)
       this.#arm(held)
@@ -188,13 +193,14 @@ export class Executor {
     this.#pump()
   }
 
+  /** Whether what is next may have a slot: the spare ones are for critical runs. */
+  get #hasSlot(): boolean {
+    const spare = this.#line.hasCritical ? 0 : Math.max(0, this.#spare - this.#performingCritical)
+    return this.#performing < this.#options.capacity - spare
+  }
+
   #pump(): void {
-    while (
-      this.#performing < this.#options.capacity &&
-      this.#line.length > 0 &&
-      !this.#isStopping &&
-      this.#recorder.backlog < recordBacklogMax
-    ) {
+    while (this.#line.length > 0 && this.#hasSlot && !this.#isStopping && this.#recorder.backlog < recordBacklogMax) {
       const held = this.#line.shift()
       if (held === undefined || held.cancellation.cancelled) continue
       // Frozen or cut off for too long: by now it may be somebody else's, and is given out again if it is not.
@@ -206,8 +212,9 @@ export class Executor {
 
   async #perform(held: Held): Promise<void> {
     this.#performing++
+    if (held.way === 'critical') this.#performingCritical++
     held.state = 'performing'
-    const means = held.way === 'express' ? { ...this.#options, isUrgent: true } : this.#options
+    const means = held.way !== 'road' ? { ...this.#options, isUrgent: true } : this.#options
     try {
       const performed = await perform(held.run, held.cancellation, means, this.#requests, this.#clock)
       if (held.cancellation.cancelled) this.#forget(held.run)
@@ -221,6 +228,7 @@ export class Executor {
       this.#forget(held.run)
     } finally {
       this.#performing--
+      if (held.way === 'critical') this.#performingCritical--
       this.#pump()
       if (this.#performing === 0) this.#rest()
     }

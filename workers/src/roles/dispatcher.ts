@@ -1,7 +1,9 @@
 import type { Pool } from '@meridian/core/db/client'
+import { perClass } from '@meridian/core/flow/classes'
 import type { Owed } from '@meridian/core/flow/lines'
 import type { Log } from '@meridian/core/kernel/log'
 import { type Admitted, admitRuns, type Capacity, lookAhead, readCapacity } from '@meridian/core/run/admit'
+import { type AdmittedByClass, admitByClass } from '@meridian/core/run/admit-by-class'
 import { returnQueued } from '@meridian/core/run/rescue'
 import { tidyRunTables } from '@meridian/core/run/tidy'
 import type { Carrier, Parcel } from '../carrier.ts'
@@ -53,6 +55,7 @@ export class Dispatcher {
     executors: 0,
     slots: 0,
     finishedPerSecond: 0,
+    usesClasses: false,
     readAtMs: Number.NEGATIVE_INFINITY,
   }
   #carrying: Promise<void> = Promise.resolve()
@@ -60,6 +63,7 @@ export class Dispatcher {
   /** The same by the database's clock, epoch milliseconds, of the last look that told it. */
   #lastMs = 0
   readonly #owed: Owed = new Map()
+  readonly #owedByClass = perClass((): Owed => new Map())
   readonly #traffic = new Traffic()
   #sinceTidy = 0
   #tidying: Promise<void> | null = null
@@ -76,7 +80,7 @@ export class Dispatcher {
 
   /** One look: admit, carry, say when to look next. */
   async runOnce(): Promise<Pass> {
-    const { engine, poolId, carrier, pollMs, interrupt } = this.#options
+    const { engine, poolId, carrier, pollMs } = this.#options
     this.#lookedAtMs = performance.now()
     const capacity = await this.#readCapacity()
     // Without an executor or a carrier nothing is admitted: the backlog waits where it is safe.
@@ -84,27 +88,19 @@ export class Dispatcher {
     const limit = Math.round(capacity.slots + slackSeconds * capacity.finishedPerSecond)
     const batch = Math.max(1, Math.min(batchMax, Math.ceil(limit / 2)))
     const roomMin = Math.min(batch, Math.round(gatherSeconds * capacity.finishedPerSecond))
-    const admitted = await admitRuns(engine, {
-      pool: poolId,
-      batch,
-      capacity: limit,
-      aheadMs,
-      queuedSeconds,
-      roomMin,
-      owed: this.#owed,
-      onStopped: ({ id, fence }) => interrupt(id, fence),
-    })
-    if (admitted.length > 0) {
+    const { critical, others, criticalWaits } = await this.#admit(capacity, { batch, limit, roomMin })
+    const count = critical.length + others.length
+    if (count > 0) {
       // One batch is on its way while the next is admitted, no more: Redis stays shallow.
       await this.#carrying
-      this.#carrying = this.#carry(admitted, capacity.executors)
-      this.#sinceTidy += admitted.length
+      this.#carrying = this.#carry(critical, others, capacity)
+      this.#sinceTidy += count
       if (this.#sinceTidy >= tidyEvery) this.#tidy()
     }
     // With room for fewer than that nothing is admitted: it was not room that these few wanted for.
-    if (admitted.length > 0) this.#isLimited = admitted.length < roomMin
-    const gathers = roomMin > 1 && !this.#isLimited
-    if (admitted.length >= batch) return 'more'
+    if (others.length > 0) this.#isLimited = others.length < roomMin
+    const gathers = roomMin > 1 && !this.#isLimited && !criticalWaits
+    if (count >= batch) return 'more'
     const outlook = await lookAhead(engine, poolId, this.#lastMs)
     this.#lastMs = outlook.nowMs
     this.wantsEachSlot = outlook.waiting && !gathers
@@ -115,6 +111,24 @@ export class Dispatcher {
     if (!outlook.waiting) return { sleepMs }
     const tokenMs = outlook.nextTokenMs === null ? waitingMs : Math.max(gapMs, outlook.nextTokenMs - outlook.nowMs)
     return { sleepMs: Math.min(sleepMs, gathers ? gatherSeconds * 1_000 : Math.min(waitingMs, tokenMs)) }
+  }
+
+  async #admit(
+    { slots, usesClasses }: Capacity,
+    { batch, limit, roomMin }: { batch: number; limit: number; roomMin: number },
+  ): Promise<AdmittedByClass> {
+    const { engine, poolId, interrupt } = this.#options
+    const options = {
+      pool: poolId,
+      batch,
+      capacity: limit,
+      aheadMs,
+      queuedSeconds,
+      roomMin,
+      onStopped: ({ id, fence }: { id: string; fence: number }) => interrupt(id, fence),
+    }
+    if (usesClasses) return admitByClass(engine, { ...options, slots, owed: this.#owedByClass })
+    return { critical: [], others: await admitRuns(engine, { ...options, owed: this.#owed }), criticalWaits: false }
   }
 
   /** How long the look for a run may wait that is due in `leftMs`, in milliseconds. */
@@ -146,13 +160,17 @@ export class Dispatcher {
     return this.#capacity
   }
 
-  async #carry(admitted: Admitted[], executors: number): Promise<void> {
+  async #carry(critical: Admitted[], others: Admitted[], { executors, usesClasses }: Capacity): Promise<void> {
     const { engine, poolId, carrier, log } = this.#options
-    const { road, express } = this.#traffic.part(admitted, performance.now())
+    const { road, express } = this.#traffic.part(others, performance.now())
+    const ofClass = usesClasses ? { class: 'other' as const } : {}
     try {
-      if (express.length > 0) await carrier.send(this.#parcelsOf(express, executors), 'express')
-      if (road.length > 0) await carrier.send(this.#parcelsOf(road, executors))
+      if (critical.length > 0)
+        await carrier.send(this.#parcelsOf(critical, executors, { class: 'critical' }), 'express')
+      if (express.length > 0) await carrier.send(this.#parcelsOf(express, executors, ofClass), 'express')
+      if (road.length > 0) await carrier.send(this.#parcelsOf(road, executors, ofClass))
     } catch (error) {
+      const admitted = [...critical, ...others]
       log.warn({ err: error, runs: admitted.length }, 'the carrier refused runs; they wait again')
       await returnQueued(engine, poolId, admitted).catch((returnError: unknown) =>
         // The reaper puts them back when their time on the way is over.
@@ -162,11 +180,11 @@ export class Dispatcher {
   }
 
   /** Light load: a parcel an executor. Heavy load: full parcels, since the queue's price is per parcel. */
-  #parcelsOf(runs: Admitted[], executors: number): Parcel[] {
+  #parcelsOf(runs: Admitted[], executors: number, ofClass: Pick<Parcel, 'class'>): Parcel[] {
     const size = Math.min(parcelMax, Math.ceil(runs.length / Math.max(1, executors)))
     const parcels: Parcel[] = []
     for (let start = 0; start < runs.length; start += size)
-      parcels.push({ runs: runs.slice(start, start + size), isAwaited: this.#isAwaited })
+      parcels.push({ runs: runs.slice(start, start + size), isAwaited: this.#isAwaited, ...ofClass })
     return parcels
   }
 }
