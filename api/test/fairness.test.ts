@@ -11,6 +11,8 @@ interface Fairness {
   from: string
   to: string
   pools: { pool: string; received: number; entitled: number; ratio: number | null; slots: number; tenants: number }[]
+  queues: { queue: string; received: number; entitled: number }[]
+  step: string
   waits: { runs: number; p50Ms: number | null }
 }
 
@@ -28,11 +30,45 @@ test('an organisation is told its own share, and of others what they are togethe
   const { status, body } = await one.client.get<Fairness>('/v1/fairness')
   expect(status).toBe(200)
   const together = { pool: 'local/standard', slots: 30, tenants: 2, jainIndex: 0.8, weight: 1 }
-  expect(body.pools).toEqual([{ ...together, received: 20, entitled: 25, ratio: 0.8 }])
+  const at = expect.any(String)
+  const own = { received: 20, entitled: 25 }
+  expect(body.pools).toEqual([{ ...together, ...own, ratio: 0.8, series: [{ at, ...own, slots: 30 }] }])
+  expect(body).toMatchObject({ step: 'PT1M', queues: [] })
   expect(body.waits).toEqual({ runs: 0, p50Ms: null, p95Ms: null })
   expect(Date.parse(body.to) - Date.parse(body.from)).toBe(3_600_000)
   const { pools } = (await other.client.get<Fairness>('/v1/fairness')).body
-  expect(pools).toEqual([{ ...together, received: 0, entitled: 0, ratio: null }])
+  const none = { received: 0, entitled: 0 }
+  expect(pools).toEqual([{ ...together, ...none, ratio: null, series: [{ at, ...none, slots: 30 }] }])
+})
+
+test('queues are told with what they had, those of the project alone, in figures that say something', async () => {
+  const { client, tenantId, projectId } = await api.tenant()
+  const range = 'from=2031-01-01T00:00:00Z&to=2031-01-01T06:00:00Z'
+  await client.post('/v1/queues', { name: 'mine' })
+  await api.db.owner.query(
+    `with elsewhere as (insert into projects (tenant_id, id, name, slug) values ($1, gen_random_uuid(), 'Other', 'other') returning id),
+     foreign_queue as (insert into queues (tenant_id, id, project_id, name, pool)
+       select $1, gen_random_uuid(), id, 'theirs', 1 from elsewhere returning id),
+     l as (insert into limits (tenant_id, queue_id, concurrency) select $1, id, 5 from foreign_queue),
+     m as (insert into pool_minutes (pool, minute, samples, sampled_at, slots, tenants)
+       values (1, '2031-01-01T01:00Z', 3, now(), 9, 3))
+     insert into queue_share_minutes (tenant_id, pool, minute, queue_id, received, entitled)
+       select $1, 1, '2031-01-01T01:00Z'::timestamptz, id, 2, 4 from foreign_queue
+       union all select $1, 1, '2031-01-01T01:00Z', id, 2, 4 from queues where tenant_id = $1 and name = 'mine'`,
+    [tenantId],
+  )
+  await api.db.owner.query(
+    `insert into runs (tenant_id, project_id, id, queue_id, pool, state, attempt, fence, due_at, started_at, ended_at)
+     select $1, $2, gen_random_uuid(), id, 1, 4, 1, 1, '2031-01-01T01:00Z', '2031-01-01T01:00:00.0123456Z', '2031-01-01T01:00:01Z'
+     from queues where tenant_id = $1 and name = 'mine'`,
+    [tenantId, projectId],
+  )
+  const { body } = await client.get<Fairness>(`/v1/fairness?${range}`)
+  const waits = { runs: 1, p50Ms: 12, p95Ms: 12 }
+  expect(body).toMatchObject({ step: 'PT6M', waits, pools: [{ slots: 3, tenants: 1 }] })
+  expect(body.queues).toEqual([
+    { queue: 'mine', pool: 'local/standard', weight: 1, received: 0.667, entitled: 1.333, ratio: 0.5, waits },
+  ])
 })
 
 test.each([

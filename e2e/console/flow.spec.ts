@@ -89,12 +89,42 @@ test('a person sets a limit for each customer, sees it fill, changes it, and lif
   for (const { id } of runs) await sdk.runs.cancel(id)
 })
 
+test('a person sees what share of the slots a queue got, and how long its runs waited', async ({
+  page,
+  base,
+  label,
+  sdk,
+  receiver,
+}) => {
+  await sdk.queues.create({ name: label, weight: 2.5 })
+  const run = await sdk.runs.create({ target: { type: 'http', url: receiver.url(label, 'slow/20000') }, queue: label })
+  const shareOf = async () => (await sdk.stats.fairness()).queues.find(({ queue }) => queue === label)
+  await expect.poll(async () => (await shareOf())?.received ?? 0).toBeGreaterThan(0)
+  await open(page, `${base}/queues`)
+  await page
+    .getByRole('navigation', { name: 'Queues, limits and fairness' })
+    .getByRole('link', { name: 'Fairness' })
+    .click()
+  await expect(page.getByRole('slider', { name: /^Slots of .* over time/ })).toBeVisible()
+  const row = page.getByRole('row').filter({ hasText: label })
+  await expect(row.getByRole('meter')).toHaveAttribute('aria-valuetext', / of /)
+  await expect(row).toContainText('2.5')
+  await page.getByRole('link', { name: 'Last 7 days' }).click()
+  await expect(page).toHaveURL(/last=7d/)
+  await row.getByRole('link', { name: label }).click()
+  await expect(page.getByRole('heading', { level: 1, name: label })).toBeVisible()
+  await sdk.runs.cancel(run.id)
+})
+
 test.describe('a viewer', () => {
   test.use({ role: 'viewer' })
   test('sees queues and limits, and why they may not change them', async ({ page, base }) => {
     await open(page, `${base}/limits`)
     await expect(page.getByRole('button', { name: 'New limit' }).first()).toHaveAttribute('aria-disabled', 'true')
-    await page.getByRole('navigation', { name: 'Queues and limits' }).getByRole('link', { name: 'Queues' }).click()
+    await page
+      .getByRole('navigation', { name: 'Queues, limits and fairness' })
+      .getByRole('link', { name: 'Queues' })
+      .click()
     await expect(page.getByRole('button', { name: 'New queue' })).toHaveAttribute('aria-disabled', 'true')
   })
 })

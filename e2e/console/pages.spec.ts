@@ -97,6 +97,7 @@ for (const { theme, width } of screens) {
       `/queues/${label}`,
       '/limits',
       `/limits/${limit.id}`,
+      '/fairness',
       '/dead-letters',
       `/dead-letters?group=${letter?.fingerprint}`,
       '/breakers',

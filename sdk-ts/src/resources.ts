@@ -74,6 +74,9 @@ export const jobs = (to: Connection) => ({
         api.listJobUpcoming({ ...call(to, options), path: { jobId }, ...(query === undefined ? {} : { query }) }),
       )
     ).data,
+  /** The same, counted by minutes, hours or days. */
+  upcomingCounts: (jobId: string, query?: Query<wire.CountJobUpcomingData>, options?: CallOptions) =>
+    value(api.countJobUpcoming({ ...call(to, options), path: { jobId }, ...(query === undefined ? {} : { query }) })),
   /** Skips one occurrence that is still to come, moves it, or writes a note beside it. */
   editOccurrence: (
     jobId: string,
@@ -316,6 +319,9 @@ export const stats = (to: Connection) => ({
   open: (options?: CallOptions) => value(api.getOpenRuns(call(to, options))),
   upcoming: async (query?: Query<wire.ListUpcomingData>, options?: CallOptions) =>
     (await value(api.listUpcoming({ ...call(to, options), ...(query === undefined ? {} : { query }) }))).data,
+  /** What share of the slots the organisation and its queues got, and how long runs waited. */
+  fairness: (query?: Query<wire.GetFairnessData>, options?: CallOptions) =>
+    value(api.getFairness({ ...call(to, options), ...(query === undefined ? {} : { query }) })),
 })
 
 /** What the watchdog found. */

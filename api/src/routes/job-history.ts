@@ -5,6 +5,7 @@ import { editOccurrence, occurrenceNoteValue } from '@meridian/core/run/edit-occ
 import { jobUpcoming } from '@meridian/core/run/job-upcoming'
 import { countedBy, countOccurrences } from '@meridian/core/run/occurrence-counts'
 import { listOccurrences } from '@meridian/core/run/occurrences'
+import { countUpcoming } from '@meridian/core/run/upcoming-counts'
 import { timezoneValue } from '@meridian/core/schedule/schedule-shape'
 import { z } from 'zod'
 import { expectedVersion } from '../http/etag.ts'
@@ -24,6 +25,8 @@ import {
   occurrenceCountsWire,
   occurrenceToWire,
   occurrenceWire,
+  upcomingCountsToWire,
+  upcomingCountsWire,
 } from '../wire/job.ts'
 import { pageOf, pageQuery, toPage, toPageRequest } from '../wire/page.ts'
 import { instantInput, pathId, wholeNumber } from '../wire/values.ts'
@@ -173,6 +176,31 @@ const upcoming = operation({
   },
 })
 
+const upcomingCounts = operation({
+  id: 'countJobUpcoming',
+  method: 'get',
+  path: '/v1/jobs/{jobId}/upcoming/counts',
+  tag: 'Jobs',
+  summary: "Count the instants to come of a job's schedule",
+  description:
+    'By the minutes of a day, the hours of 35 days, or the days of 400, as the clocks of a zone have them, also while it is paused. What is in the ledger is counted there, and not here. Of the next week, unless `from` and `to` say otherwise.',
+  access: needs('jobs:read'),
+  params: jobParams,
+  query: z.strictObject({
+    from: instantInput.optional().meta({ description: 'At this instant or later; from now on, when absent.' }),
+    to: instantInput.optional().meta({ description: 'Before this instant.' }),
+    by: z.enum(Object.keys(countedBy) as (keyof typeof countedBy)[]).default('day'),
+    timezone: timezoneValue.default('UTC'),
+  }),
+  answer: { status: 200, description: 'The counts.', schema: upcomingCountsWire },
+  async handle({ ctx, params, query }) {
+    const nowMs = ctx.clock.nowMs()
+    const { by, timezone } = query
+    const range = { from: query.from ?? new Date(nowMs), to: query.to ?? new Date(nowMs + weekMs) }
+    return upcomingCountsToWire(await countUpcoming(ctx, params.jobId, { ...range, by, timezone }))
+  },
+})
+
 const edit = operation({
   id: 'editOccurrence',
   method: 'patch',
@@ -201,4 +229,4 @@ const edit = operation({
   },
 })
 
-export const jobHistoryOperations = [versions, version, restore, occurrences, counts, upcoming, edit]
+export const jobHistoryOperations = [versions, version, restore, occurrences, counts, upcoming, upcomingCounts, edit]

@@ -13,6 +13,7 @@ import type { CountedOccurrences } from '@meridian/core/run/occurrence-counts'
 import type { ListedOccurrence, Occurrence } from '@meridian/core/run/occurrences'
 import { occurrenceOutcomes } from '@meridian/core/run/occurrences'
 import type { RecentRun } from '@meridian/core/run/stats'
+import type { UpcomingCounts } from '@meridian/core/run/upcoming-counts'
 import { z } from 'zod'
 import { runStatus } from './run.ts'
 import { actor, instant, toActor, toActorOrNull, toInstant, toInstantOrNull, toWireIdOrNull, wireId } from './values.ts'
@@ -271,6 +272,33 @@ export const occurrenceCountsToWire = ({
     untilAt: toInstant(untilAt),
     ...stretch,
   })),
+})
+
+export const upcomingCountsWire = z
+  .strictObject({
+    counts: z
+      .array(
+        z.strictObject({
+          from: instant.meta({ description: 'When the minute, hour or day begins.' }),
+          coming: z.int(),
+          skipped: z
+            .int()
+            .meta({ description: 'What a calendar or blackout will keep from running, as things stand.' }),
+        }),
+      )
+      .meta({ description: 'Without those in which nothing comes.' }),
+    countedUntil: instant.nullable().meta({
+      description: 'The last instant that was counted, where there are more than 100,000; null: all were.',
+    }),
+  })
+  .meta({ id: 'UpcomingCounts' })
+
+export const upcomingCountsToWire = ({
+  counts,
+  countedUntil,
+}: UpcomingCounts): z.output<typeof upcomingCountsWire> => ({
+  counts: counts.map(({ from, coming, skipped }) => ({ from: toInstant(from), coming, skipped })),
+  countedUntil: toInstantOrNull(countedUntil),
 })
 
 export const occurrenceToWire = (occurrence: Occurrence): z.output<typeof occurrenceWire> => ({

@@ -147,6 +147,7 @@ export async function forgetCounters(pool: Pool, days: number): Promise<void> {
   const age = "(select clock_timestamp() - $1 * interval '1 day')"
   await runNamed(pool, 'forget_minutes', `delete from run_minutes where minute < ${age}`, [days])
   await runNamed(pool, 'forget_shares', `delete from share_minutes where minute < ${age}`, [days])
+  await runNamed(pool, 'forget_queue_shares', `delete from queue_share_minutes where minute < ${age}`, [days])
   await runNamed(pool, 'forget_pool_minutes', `delete from pool_minutes where minute < ${age}`, [days])
   await runNamed(pool, 'forget_hours', `delete from job_hours where hour < ${age}`, [days])
 }

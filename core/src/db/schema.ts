@@ -768,6 +768,19 @@ export const shareMinutes = pgTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.pool, table.minute] })],
 )
 
+export const queueShareMinutes = pgTable(
+  'queue_share_minutes',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    pool: smallint('pool').notNull(),
+    minute: instant('minute').notNull(),
+    queueId: uuid('queue_id').notNull(),
+    received: doublePrecision('received').notNull(),
+    entitled: doublePrecision('entitled').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.pool, table.minute, table.queueId] })],
+)
+
 export const poolMinutes = pgTable(
   'pool_minutes',
   {

@@ -149,7 +149,8 @@ export const lineKey = ({ queueId, laneId }: Pick<Line, 'queueId' | 'laneId'>): 
 const lanesOf = (lines: readonly Line[]): Group[] =>
   groupsOf(lines, lineKey, (own) => ({ weight: 1, used: own[0]?.used ?? 0, wants: total(own) }))
 
-const queuesOf = (lines: readonly Line[]): Group[] =>
+/** Lines queue by queue; what each could use, its limit minded. */
+export const queuesOf = (lines: readonly Line[]): Group[] =>
   groupsOf(
     lines,
     ({ queueId }) => queueId,

@@ -1,8 +1,10 @@
 import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { queueClasses } from './classes.ts'
+import { countWaiting } from './count-waiting.ts'
 import { type Claimant, exactShare } from './fair-share.ts'
 import { type ClassedLine, type Line, linesByClass, tenantsOf } from './lines.ts'
+import { noteQueueShares } from './queue-shares.ts'
 
 interface Standing {
   lines: ClassedLine[]
@@ -19,8 +21,8 @@ interface Share {
 const roundsMax = 4
 
 /**
- * Takes a sample of a pool: what each tenant has of the slots in use, and what it should have, were those of each class divided
- * anew at this moment. It asks nobody who divides. Returns how even the shares of this minute have been so far; null when there
+ * Takes a sample of a pool: what each tenant and each queue has of the slots in use, and what it should have, were those of
+ * each class divided anew at this moment. It asks nobody who divides. Returns how even the shares of this minute have been so far; null when there
  * was nothing to share, or somebody else took this sample.
  */
 export async function sampleShares(pool: Pool, poolId: number): Promise<number | null> {
@@ -47,7 +49,9 @@ export async function sampleShares(pool: Pool, poolId: number): Promise<number |
       arrayLiteral([...shares.values()].map(({ entitled }) => entitled)),
     ],
   )
-  return noted[0]?.[0] ?? null
+  const jain = noted[0]?.[0] ?? null
+  if (jain !== null) await noteQueueShares(pool, poolId, lines)
+  return jain
 }
 
 /** The shares of tenants in the slots of a class. */
@@ -92,34 +96,4 @@ function claimantsOf(tenants: Standing['tenants'], lines: readonly Line[]): (Cla
     ...having,
     ...[...waiting.values()].map(({ key, weight, wants }) => ({ key, weight, used: 0, wants, has: 0 })),
   ]
-}
-
-async function countWaiting(
-  pool: Pool,
-  poolId: number,
-  lines: Line[],
-  most: ReadonlyMap<Uuid, number>,
-): Promise<Map<Line, number>> {
-  const rows = await runNamed<[number, number]>(
-    pool,
-    'count_waiting',
-    `select u.o::int, (select count(*)::int from (
-       select from ready w where u.l is null and w.pool = $1::smallint and w.tenant_id = u.t and w.queue_id = u.q
-       union all select from ready w where u.l is not null and w.tenant_id = u.t and w.lane = u.l and w.pool = $1::smallint + 1000
-       limit u.m) x)
-     from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::int[]) with ordinality u(t, q, l, m, o)`,
-    [
-      poolId,
-      arrayLiteral(lines.map(({ tenantId }) => tenantId)),
-      arrayLiteral(lines.map(({ queueId }) => queueId)),
-      arrayLiteral(lines.map(({ laneId }) => laneId)),
-      arrayLiteral(lines.map(({ tenantId }) => most.get(tenantId) ?? 0)),
-    ],
-  )
-  return new Map(
-    rows.flatMap(([ordinal, count]) => {
-      const line = lines[ordinal - 1]
-      return line === undefined ? [] : [[line, count] as const]
-    }),
-  )
 }

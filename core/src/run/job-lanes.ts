@@ -45,6 +45,21 @@ export async function jobLanes<Place extends VersionPlace>(
   keyRing: KeyRing,
   places: readonly Place[],
 ): Promise<JobLanes<Place>> {
+  const found = await findLanes(client, keyRing, places)
+  if (found.lanes.size > 0)
+    await ensureLanes(
+      client,
+      [...found.lanes].map(([{ tenantId }, lane]) => ({ tenantId, lane })),
+    )
+  return found
+}
+
+/** The same without making sure that the lanes are there. */
+async function findLanes<Place extends VersionPlace>(
+  client: PoolClient,
+  keyRing: KeyRing,
+  places: readonly Place[],
+): Promise<JobLanes<Place>> {
   const result: JobLanes<Place> = { lanes: new Map(), unread: new Set() }
   if (places.length === 0) return result
   const limitsOf = await readCarriedLimits(client, [...new Set(places.map(({ tenantId }) => tenantId))])
@@ -63,12 +78,12 @@ export async function jobLanes<Place extends VersionPlace>(
     derived.set(key, { lane })
     settle(place, lane)
   }
-  if (result.lanes.size > 0)
-    await ensureLanes(
-      client,
-      [...result.lanes].map(([{ tenantId }, lane]) => ({ tenantId, lane })),
-    )
   return result
+}
+
+/** The lane that the next run would take, for whoever only looks. The keys of the tenant are in memory. */
+export async function laneToCome({ client, keyRing }: Tx, place: VersionPlace): Promise<Lane | undefined> {
+  return (await findLanes(client, keyRing, [place])).lanes.get(place)
 }
 
 /**

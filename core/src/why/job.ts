@@ -8,12 +8,14 @@ import type { Uuid } from '../kernel/ids.ts'
 import { compileSchedule } from '../schedule/compile.ts'
 import type { FullSchedule } from '../schedule/full-schedule.ts'
 import { nativeZones } from '../schedule/zone.ts'
+import { backlogReasons } from './backlog.ts'
 import { limitReasons } from './limits.ts'
 import { evidenceOf, type Reason, type Why, whyOf } from './why.ts'
 
 /** Why a job does not run at this moment, or did not at its last instant. Throws `not-found`. */
-export const explainJob = (ctx: Ctx, id: Uuid): Promise<Why> => {
+export const explainJob = async (ctx: Ctx, id: Uuid): Promise<Why> => {
   requireScope(ctx, 'jobs:read')
+  await ctx.keyRing.load(ctx.tenantId)
   return withRead(ctx, async (tx) => {
     const job = await readJob(tx, id)
     const facts = await readFacts(tx, job)
@@ -108,6 +110,7 @@ async function coming(tx: Tx, job: JobRow, { nowMs, pool, pending, open, waiting
     reasons.push({ code: 'running', detail, evidence: { runIds: open }, expectedAt: null })
   }
   if (waiting !== null) reasons.push(...(await limitReasons(tx, waiting)))
+  if (!job.shadow && job.archivedAt === null) reasons.push(...(await backlogReasons(tx, job)))
   if (job.spec === null) return reasons
   if (pending !== null) {
     const { runId, dueAt } = pending

@@ -17,18 +17,18 @@ beforeEach(async () => {
   other = testCtx(stage.db, await createTenant(stage.db))
 })
 afterEach(async () => {
-  for (const table of ['due', 'ready', 'held', 'share_minutes', 'pool_minutes'])
+  for (const table of ['due', 'ready', 'held', 'share_minutes', 'queue_share_minutes', 'pool_minutes'])
     await stage.db.owner.query(`delete from ${table}`)
 })
 
 const many = (count: number, queue = 'default') => Array.from({ length: count }, () => ({ queue }))
 const sample = () => sampleShares(stage.db.engine, 1)
 const report = async (ctx: Ctx) => {
-  const { pools, waits } = await shareReport(ctx, {
+  const { pools, queues, waits } = await shareReport(ctx, {
     from: new Date(Date.now() - 120_000),
     to: new Date(Date.now() + 60_000),
   })
-  return { ...pools[0], waits }
+  return { ...pools[0], queues, waits }
 }
 
 describe('a sample of the shares', () => {
@@ -76,6 +76,26 @@ describe('a sample of the shares', () => {
     expect(await report(stage.ctx)).toMatchObject({ weight: 2, received: 20, entitled: 20 })
   })
 
+  it('divides the share of an organisation among its queues, by weight and by what they want', async () => {
+    for (const [name, weight] of [
+      ['heavy', 3],
+      ['light', 1],
+    ] as const)
+      await createQueue(stage.ctx, { name, weight })
+    await createQueue(stage.ctx, { name: 'narrow', concurrency: 2 })
+    await stage.accept(...many(30, 'light'))
+    await stage.admit({ capacity: 30 })
+    await stage.accept(...many(60, 'heavy'), ...many(9, 'narrow'))
+    expect(await sample()).toBe(1)
+    const { queues } = await report(stage.ctx)
+    expect(queues).toMatchObject([
+      { queue: 'heavy', weight: 3, received: 0, entitled: expect.closeTo(21) },
+      { queue: 'light', weight: 1, received: 30, entitled: expect.closeTo(7) },
+      { queue: 'narrow', received: 0, entitled: expect.closeTo(2) },
+    ])
+    expect((await report(other)).queues).toEqual([])
+  })
+
   it('is taken once a second by whoever comes first, and never of nothing', async () => {
     expect(await sample()).toBeNull()
     await stage.accept(...many(2))
@@ -90,7 +110,8 @@ describe('waits', () => {
   it('are those of first attempts, of the own organisation alone', async () => {
     await stage.accept({ dueAt: new Date(Date.now() - 5_000) }, { dueAt: new Date(Date.now() - 5_000) })
     await stage.end(await stage.claim(await stage.admit()))
-    const { waits } = await report(stage.ctx)
+    const { waits, queues } = await report(stage.ctx)
+    expect(queues).toMatchObject([{ queue: 'default', entitled: 0, waits }])
     expect(waits.runs).toBe(2)
     expect(waits.p50Ms).toBeGreaterThanOrEqual(5_000)
     expect((await report(other)).waits).toEqual({ runs: 0, p50Ms: null, p95Ms: null })

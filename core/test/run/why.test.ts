@@ -376,6 +376,31 @@ describe('a job', () => {
     expect(why).toMatchObject({ isWaiting: true, reasons: [{}, {}, { evidence: { limitId: made.id } }] })
   })
 
+  it.each([
+    ['reject', 'the next one is refused'],
+    ['drop-oldest', 'the next one ends the oldest of them'],
+  ] as const)(
+    'whose runs can not wait any more says for which limit, and what comes of it: %s',
+    async (whenFull, what) => {
+      const ctx = testCtx(stage.db, await createTenant(stage.db))
+      const { id } = await createJob(ctx, sampleJob({ schedule: hourly }))
+      const none = { cost: null, rate: null, concurrency: null }
+      const scope = { type: 'job', jobId: id } as const
+      const made = await createLimit(ctx, { name: 'few', scope, key: 'method', ...none, backlog: { max: 2, whenFull } })
+      const start = async () => acceptRuns(stage.intake, [await prepareJobRun(ctx, id, {})], false)
+      await start()
+      expect(codesOf(await explainJob(ctx, id))).toEqual(['running', 'not-due'])
+      await start()
+      const why = note(await explainJob(ctx, id))
+      expect(codesOf(why)).toEqual(['running', 'backlog-full', 'not-due'])
+      const evidence = { limitId: made.id, name: 'few', key: 'POST', limit: 2, used: 2 }
+      expect(why.reasons[1]).toMatchObject({ detail: expect.stringContaining(what), evidence })
+      expect(why.expectedAt).toBeNull()
+      await setJobMode(ctx, id, 'shadow')
+      expect(codesOf(await explainJob(ctx, id))).not.toContain('backlog-full')
+    },
+  )
+
   it('with open runs names them', async () => {
     const id = await make()
     const result = await acceptMinding(stage.intake, await prepareJobRun(stage.ctx, id, {}), 'allow')

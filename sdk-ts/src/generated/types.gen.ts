@@ -1021,24 +1021,57 @@ export type Fairness = {
          * How even the shares of all were, each for what it should have been: 1 when all got alike.
          */
         jainIndex: number;
+        /**
+         * The same step by step; those in which nothing ran are left out.
+         */
+        series: Array<{
+            at: string;
+            /**
+             * Slots that it had, on average while anything ran in the pool.
+             */
+            received: number;
+            /**
+             * Slots that it should have had: its share by weight of what was in use, and no more than it wanted.
+             */
+            entitled: number;
+            /**
+             * Slots in use, of all organisations together.
+             */
+            slots: number;
+        }>;
     }>;
     /**
-     * From the due instant until the attempt began.
+     * How long a step of a series is.
      */
-    waits: {
+    step: string;
+    /**
+     * Queues of the project that had slots, or waited for some: a hundred, the largest shares first.
+     */
+    queues: Array<{
+        queue: string;
         /**
-         * First attempts that were looked at: of the latest 10,000 runs of each project.
+         * Region and class.
          */
-        runs: number;
+        pool: string;
         /**
-         * Milliseconds; half of them waited no longer. Null: none has begun.
+         * Of the queue, within the organisation.
          */
-        p50Ms: number | null;
+        weight: number;
         /**
-         * Milliseconds; 19 of 20 waited no longer. Null: none has begun.
+         * Slots that it had, on average while anything ran in the pool.
          */
-        p95Ms: number | null;
-    };
+        received: number;
+        /**
+         * Slots that it should have had of those which the organisation had, and no more than it wanted.
+         */
+        entitled: number;
+        /**
+         * `received` by `entitled`; null: it wanted nothing.
+         */
+        ratio: number | null;
+        waits: Waits;
+    }>;
+    waits: Waits;
 };
 
 export type FieldProblem = {
@@ -3642,6 +3675,27 @@ export type TestTarget = {
     target: TargetInput;
 };
 
+export type UpcomingCounts = {
+    /**
+     * Without those in which nothing comes.
+     */
+    counts: Array<{
+        /**
+         * When the minute, hour or day begins.
+         */
+        from: string;
+        coming: number;
+        /**
+         * What a calendar or blackout will keep from running, as things stand.
+         */
+        skipped: number;
+    }>;
+    /**
+     * The last instant that was counted, where there are more than 100,000; null: all were.
+     */
+    countedUntil: string | null;
+};
+
 export type UpcomingRun = {
     jobId: string;
     jobName: string;
@@ -3660,6 +3714,24 @@ export type VanishedJob = {
     name: string;
     externalId: string;
     outcome: 'kept' | 'paused' | 'archived';
+};
+
+/**
+ * From the due instant until the attempt began.
+ */
+export type Waits = {
+    /**
+     * First attempts that were looked at: of the latest 10,000 runs of each project.
+     */
+    runs: number;
+    /**
+     * Milliseconds; half of them waited no longer. Null: none has begun.
+     */
+    p50Ms: number | null;
+    /**
+     * Milliseconds; 19 of 20 waited no longer. Null: none has begun.
+     */
+    p95Ms: number | null;
 };
 
 /**
@@ -5048,6 +5120,81 @@ export type ListJobUpcomingResponses = {
 };
 
 export type ListJobUpcomingResponse = ListJobUpcomingResponses[keyof ListJobUpcomingResponses];
+
+export type CountJobUpcomingData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path: {
+        jobId: string;
+    };
+    query?: {
+        /**
+         * At this instant or later; from now on, when absent.
+         */
+        from?: string;
+        /**
+         * Before this instant.
+         */
+        to?: string;
+        by?: 'minute' | 'hour' | 'day';
+        /**
+         * IANA time zone name
+         */
+        timezone?: string;
+    };
+    url: '/v1/jobs/{jobId}/upcoming/counts';
+};
+
+export type CountJobUpcomingErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type CountJobUpcomingError = CountJobUpcomingErrors[keyof CountJobUpcomingErrors];
+
+export type CountJobUpcomingResponses = {
+    /**
+     * The counts.
+     */
+    200: UpcomingCounts;
+};
+
+export type CountJobUpcomingResponse = CountJobUpcomingResponses[keyof CountJobUpcomingResponses];
 
 export type EditOccurrenceData = {
     body: EditOccurrence;
@@ -6803,7 +6950,7 @@ export type GetFairnessError = GetFairnessErrors[keyof GetFairnessErrors];
 
 export type GetFairnessResponses = {
     /**
-     * The shares of the organisation, all its projects together.
+     * The shares of the organisation and of its queues.
      */
     200: Fairness;
 };

@@ -7,8 +7,10 @@ const words = (...reasons: Partial<WhyReason>[]) => {
   const whole = reasons.map(
     (reason): WhyReason => ({ code: 'not-due', detail: 'So.', evidence: {}, expectedAt: null, ...reason }),
   )
-  return jobWhy({ reasons: whole, isWaiting: true, expectedAt: null, expiresAt: null } satisfies Why, clock)
+  return linesOf(whole).map(({ text }) => text)
 }
+const linesOf = (reasons: WhyReason[]) =>
+  jobWhy({ reasons, isWaiting: true, expectedAt: null, expiresAt: null } satisfies Why, clock)
 
 describe('why a job does not run', () => {
   it('is a blackout, by name, and when it runs next', () => {
@@ -38,6 +40,14 @@ describe('why a job does not run', () => {
       'An instant has passed and is not written down yet: it was 1 min ago.',
     ])
     expect(words({ code: 'no-executor', detail: 'Nobody is there.' })).toEqual(['Nobody is there.'])
+  })
+
+  it('is a limit that lets no more wait, and which', () => {
+    const detail = 'As many runs wait as the limit few lets wait, 2: the next one is refused.'
+    const evidence = { limitId: 'lim_1', name: 'few', limit: 2, used: 2 }
+    expect(linesOf([{ code: 'backlog-full', detail, evidence, expectedAt: null }])).toEqual([
+      { text: detail, limitId: 'lim_1' },
+    ])
   })
 
   it('is no question while all is as the header tells', () => {

@@ -7,12 +7,20 @@ interface Clock {
   zone: string
 }
 
+/** A sentence about why a job does not run, and the limit that it speaks of. */
+export interface JobWhyLine {
+  text: string
+  limitId: string | undefined
+}
+
 /**
  * Why a job does not run as one would expect, in sentences; empty when there is nothing to wonder about. What its header
  * tells (paused, in shadow, no schedule, when it is next) is not repeated.
  */
-export function jobWhy(why: Why, clock: Clock): string[] {
-  return why.reasons.flatMap((reason) => wordsOf(reason, clock))
+export function jobWhy(why: Why, clock: Clock): JobWhyLine[] {
+  return why.reasons.flatMap((reason) =>
+    wordsOf(reason, clock).map((text) => ({ text, limitId: reason.evidence.limitId })),
+  )
 }
 
 function wordsOf({ code, detail, evidence, expectedAt }: WhyReason, { now, zone }: Clock): string[] {

@@ -2,19 +2,18 @@ import { expect, it } from 'vitest'
 import { cellsOf } from './cells.ts'
 
 const hour = 3_600_000
-const sliceOf = (at: number) => Math.floor(at / hour) * hour
+const iso = (at: number) => new Date(at).toISOString()
 const counts = [
   { from: new Date(0).toISOString(), pending: 0, run: 60, failed: 2, skipped: 0, missed: 0 },
   { from: new Date(hour).toISOString(), pending: 1, run: 0, failed: 0, skipped: 14, missed: 0 },
 ]
 
 it('puts what was and what comes into the same slices', () => {
-  const coming = [
-    { nominalAt: hour + 1, kind: 'coming' },
-    { nominalAt: hour + 2, kind: 'skipped' },
-    { nominalAt: 2 * hour, kind: 'coming' },
-  ] as const
-  expect(cellsOf(counts, coming, sliceOf)).toEqual([
+  const ahead = [
+    { from: iso(hour), coming: 1, skipped: 1 },
+    { from: iso(2 * hour), coming: 1, skipped: 0 },
+  ]
+  expect(cellsOf(counts, ahead)).toEqual([
     {
       from: 0,
       count: 60,
@@ -39,5 +38,5 @@ it('puts what was and what comes into the same slices', () => {
 })
 
 it('is empty when nothing was and nothing comes', () => {
-  expect(cellsOf([], [], sliceOf)).toEqual([])
+  expect(cellsOf([], [])).toEqual([])
 })

@@ -1,5 +1,5 @@
 import type { OccurrenceCounts } from '@meridian/sdk'
-import type { Entry, Kind } from './entries.ts'
+import type { Kind } from './entries.ts'
 
 /** What happened, and will happen, in a slice of time too full to draw one by one. */
 export interface Cell {
@@ -27,26 +27,24 @@ const partsOf = ({ pending, run, failed, skipped, missed }: Omit<Count, 'from'>,
 
 const none = { pending: 0, run: 0, failed: 0, skipped: 0, missed: 0 }
 
-/** The counted past and the coming instants in the same slices; `sliceOf` gives the beginning of the slice of an instant. */
-export function cellsOf(
-  counts: readonly Count[],
-  coming: readonly Pick<Entry, 'nominalAt' | 'kind'>[],
-  sliceOf: (at: number) => number,
-): Cell[] {
-  const ahead = new Map<number, { coming: number; skipped: number }>()
-  for (const { nominalAt, kind } of coming) {
-    const slice = sliceOf(nominalAt)
-    const entry = ahead.get(slice) ?? { coming: 0, skipped: 0 }
-    ahead.set(
-      slice,
-      kind === 'coming' ? { ...entry, coming: entry.coming + 1 } : { ...entry, skipped: entry.skipped + 1 },
-    )
-  }
+/** What comes, in the same slices as the ledger is counted in. */
+export interface Coming {
+  /** When the slice begins. */
+  from: string
+  coming: number
+  skipped: number
+}
+
+/** The counted past and what comes, slice by slice. */
+export function cellsOf(counts: readonly Count[], ahead: readonly Coming[]): Cell[] {
+  const coming = Map.groupBy(ahead, ({ from }) => Date.parse(from))
   const counted = new Map(counts.map(({ from, ...count }) => [Date.parse(from), count]))
-  const cells = [...new Set([...counted.keys(), ...ahead.keys()])].map((from) => {
-    const { coming: more = 0, skipped = 0 } = ahead.get(from) ?? {}
+  const cells = [...new Set([...counted.keys(), ...coming.keys()])].map((from) => {
     const count = counted.get(from) ?? none
-    const parts = partsOf({ ...count, skipped: count.skipped + skipped }, more)
+    const own = coming.get(from) ?? []
+    const skipped = own.reduce((sum, each) => sum + each.skipped, count.skipped)
+    const more = own.reduce((sum, each) => sum + each.coming, 0)
+    const parts = partsOf({ ...count, skipped }, more)
     return { from, parts, count: parts.reduce((sum, part) => sum + part.count, 0) }
   })
   const most = Math.max(...cells.map(({ count }) => count), 1)

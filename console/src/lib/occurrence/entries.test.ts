@@ -1,6 +1,6 @@
 import type { JobInstant, ListedOccurrence } from '@meridian/sdk'
 import { describe, expect, it } from 'vitest'
-import { entriesOf, entryWords, restOf, tally } from './entries.ts'
+import { entriesOf, entryWords, restingParts, restOf, tally } from './entries.ts'
 
 const now = Date.parse('2026-11-29T12:00:00Z')
 const at = (hours: number): string => new Date(now + hours * 3_600_000).toISOString()
@@ -118,4 +118,15 @@ describe('tally', () => {
       { kind: 'missed', count: 10 },
     ])
   })
+})
+
+it('a range is parted where the rest of a job ends', () => {
+  const range = { from: 10, to: 20 }
+  expect(restingParts(range, undefined)).toEqual([{ ...range, rests: false }])
+  expect(restingParts(range, { until: null, reason: 'archived' })).toEqual([{ ...range, rests: true }])
+  expect(restingParts(range, { until: 15, reason: 'paused' })).toEqual([
+    { from: 10, to: 15, rests: true },
+    { from: 15, to: 20, rests: false },
+  ])
+  expect(restingParts(range, { until: 5, reason: 'paused' })).toEqual([{ ...range, rests: false }])
 })

@@ -47,6 +47,18 @@ export function restOf({
   return { until: pauseUntil === null ? null : Date.parse(pauseUntil), reason: 'paused' }
 }
 
+/** A range as far as the job rests in it, and as far as it does not. */
+export function restingParts(
+  { from, to }: { from: number; to: number },
+  rest: Rest | undefined,
+): { from: number; to: number; rests: boolean }[] {
+  const until = rest === undefined ? from : Math.min(rest.until ?? to, to)
+  return [
+    { from, to: until, rests: true },
+    { from: Math.max(from, until), to, rests: false },
+  ].filter((part) => part.from < part.to)
+}
+
 // The ledger is made so far ahead.
 const aheadMaxMs = 56 * 86_400_000
 const undoable: ReadonlySet<string> = new Set(['edited', 'calendar', 'blackout'])

@@ -22,18 +22,33 @@ export interface Section {
   icon: Component<{ size?: number | string; class?: string }>
   /** One of those that a narrow screen shows at once; the others are behind `More` there. */
   isFirst?: boolean
-  /** Where the reader is in this section as well. */
-  also?: string
+  /** Pages beside it that belong to the section as well. */
+  also?: readonly { label: string; path: string }[]
 }
 
 export const sections: readonly Section[] = [
   { label: 'Overview', path: '', key: 'o', icon: LayoutDashboard, isFirst: true },
   { label: 'Jobs', path: '/jobs', key: 'j', icon: CalendarClock, isFirst: true },
   { label: 'Runs', path: '/runs', key: 'r', icon: List, isFirst: true },
-  { label: 'Queues', path: '/queues', key: 'q', icon: Gauge, also: '/limits' },
+  {
+    label: 'Queues',
+    path: '/queues',
+    key: 'q',
+    icon: Gauge,
+    also: [
+      { label: 'Limits', path: '/limits' },
+      { label: 'Fairness', path: '/fairness' },
+    ],
+  },
   { label: 'Dead letters', path: '/dead-letters', key: 'd', icon: MailX },
   { label: 'Forecast', path: '/forecast', key: 'f', icon: ChartColumn, isFirst: true },
-  { label: 'Calendars', path: '/calendars', key: 'a', icon: CalendarDays, also: '/blackouts' },
+  {
+    label: 'Calendars',
+    path: '/calendars',
+    key: 'a',
+    icon: CalendarDays,
+    also: [{ label: 'Blackouts', path: '/blackouts' }],
+  },
   { label: 'Breakers', path: '/breakers', key: 'b', icon: Unplug },
   { label: 'Imports', path: '/imports', key: 'i', icon: Import },
   { label: 'Operations', path: '/operations', key: 'p', icon: Layers },
@@ -46,5 +61,5 @@ export const sections: readonly Section[] = [
 export function isCurrent(section: Section, base: string, pathname: string): boolean {
   if (section.path === '') return pathname === base
   const isBelow = (path: string) => pathname === base + path || pathname.startsWith(`${base}${path}/`)
-  return isBelow(section.path) || (section.also !== undefined && isBelow(section.also))
+  return isBelow(section.path) || (section.also ?? []).some(({ path }) => isBelow(path))
 }

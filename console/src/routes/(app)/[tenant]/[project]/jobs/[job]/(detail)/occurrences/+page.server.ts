@@ -1,12 +1,11 @@
-import type { EditOccurrence, ListedOccurrence, Meridian } from '@meridian/sdk'
-import { cellsOf } from '#lib/occurrence/cells.ts'
-import { entriesOf, restOf, tally } from '#lib/occurrence/entries.ts'
+import type { EditOccurrence, Job, ListedOccurrence, Meridian } from '@meridian/sdk'
+import { type Coming, cellsOf } from '#lib/occurrence/cells.ts'
+import { entriesOf, restingParts, restOf, tally } from '#lib/occurrence/entries.ts'
 import { laneAt, lanesOf } from '#lib/occurrence/lanes.ts'
 import { edgesOf, readView } from '#lib/occurrence/view.ts'
 import { act, jsonOf, textOf } from '#lib/server/act.ts'
 import { opened } from '#lib/server/open.ts'
 import { projectNow } from '#lib/server/project-now.ts'
-import { startOfDay } from '#lib/time/day.ts'
 import { wallClock } from '#lib/time/words.ts'
 import type { Actions, PageServerLoad } from './$types'
 
@@ -14,7 +13,6 @@ import type { Actions, PageServerLoad } from './$types'
 const drawnMax = 600
 const listedMax = 60
 const upcomingMax = 2_000
-const minuteMs = 60_000
 const iso = (at: number) => new Date(at).toISOString()
 
 type Slice = 'minute' | 'hour' | 'day'
@@ -27,39 +25,26 @@ export const load: PageServerLoad = async ({ locals, parent, url, depends }) => 
   const view = readView(url.searchParams, wallClock(now, zone).slice(0, 10))
   const edges = edgesOf(view, zone)
   const by: Slice = view.shape === 'month' ? 'day' : view.days === 1 ? 'minute' : 'hour'
-  const [counted, upcoming] = await Promise.all([
+  const [counted, ahead] = await Promise.all([
     sdk.jobs.occurrenceCounts(job.id, { from: iso(edges.from), to: iso(edges.to), by, timezone: zone }),
-    edges.to > now && job.schedule
-      ? sdk.jobs.upcoming(job.id, { from: iso(edges.from), until: iso(edges.to - 1), limit: upcomingMax })
-      : [],
+    countAhead(sdk, job, { edges, now, by, zone }),
   ])
-  const past = counted.counts.reduce(
-    (sum, { pending, run, skipped, missed }) => sum + pending + run + skipped + missed,
-    0,
-  )
-  const total = past + upcoming.length
+  const total =
+    counted.counts.reduce((sum, { pending, run, skipped, missed }) => sum + pending + run + skipped + missed, 0) +
+    ahead.counts.reduce((sum, { coming, skipped }) => sum + coming + skipped, 0)
   const isDense = total > drawnMax
   const lanes = lanesOf(view, zone)
   const asked = laneAt(lanes, Date.parse(url.searchParams.get('at') ?? ''))
   const listed = asked ?? (total > listedMax || view.shape === 'month' ? (laneAt(lanes, now) ?? lanes[0]) : undefined)
   const read = isDense && listed ? listed : edges
-  const ledger = await readLedger(sdk, job.id, read)
-  const standing = { now, rest: restOf(job) }
-  const ahead = entriesOf([], upcoming, standing)
-  const isRead = ({ nominalAt }: { nominalAt: string }) => {
-    const at = Date.parse(nominalAt)
-    return read.from <= at && at < read.to
-  }
-  const entries = entriesOf(ledger.rows, upcoming.filter(isRead), standing)
-  const known = new Set(entries.filter(({ kind }) => kind !== 'coming').map(({ nominalAt }) => nominalAt))
-  const cells =
-    isDense || view.shape === 'month'
-      ? cellsOf(
-          counted.counts,
-          ahead.filter(({ nominalAt }) => !known.has(nominalAt)),
-          sliceOf(by, zone),
-        )
-      : undefined
+  const [ledger, upcoming] = await Promise.all([
+    readLedger(sdk, job.id, read),
+    read.to > now && job.schedule
+      ? sdk.jobs.upcoming(job.id, { from: iso(read.from), until: iso(read.to - 1), limit: upcomingMax })
+      : [],
+  ])
+  const entries = entriesOf(ledger.rows, upcoming, { now, rest: restOf(job) })
+  const cells = isDense || view.shape === 'month' ? cellsOf(counted.counts, ahead.counts) : undefined
   return {
     view,
     zone,
@@ -78,9 +63,30 @@ export const load: PageServerLoad = async ({ locals, parent, url, depends }) => 
       isDense && cells
         ? tally([...cells.flatMap(({ parts }) => parts), ...stretchParts(counted.stretches)])
         : tally(entries),
-    isOpenEnded: upcoming.length === upcomingMax,
-    hasMore: ledger.hasMore,
+    countedUntil: ahead.countedUntil,
+    hasMore: ledger.hasMore || upcoming.length === upcomingMax,
   }
+}
+
+/** What comes, slice by slice; while the job rests it is skipped. And how far it was counted, where that is not all. */
+async function countAhead(
+  sdk: Meridian,
+  job: Job,
+  { edges, now, by, zone }: { edges: { from: number; to: number }; now: number; by: Slice; zone: string },
+): Promise<{ counts: Coming[]; countedUntil: number | undefined }> {
+  const range = { from: Math.max(edges.from, now), to: edges.to }
+  if (job.schedule === null) return { counts: [], countedUntil: undefined }
+  const parts = restingParts(range, restOf(job))
+  const found = await Promise.all(
+    parts.map(({ from, to }) => sdk.jobs.upcomingCounts(job.id, { from: iso(from), to: iso(to), by, timezone: zone })),
+  )
+  const counts = found.flatMap(({ counts }, index) =>
+    parts[index]?.rests
+      ? counts.map(({ from, coming, skipped }) => ({ from, coming: 0, skipped: coming + skipped }))
+      : counts,
+  )
+  const ends = found.flatMap(({ countedUntil }) => (countedUntil === null ? [] : [Date.parse(countedUntil)]))
+  return { counts, countedUntil: ends.length === 0 ? undefined : Math.min(...ends) }
 }
 
 const stretchParts = (stretches: readonly { outcome: string; count: number }[]) =>
@@ -101,16 +107,6 @@ async function readLedger(
   }
   return { rows, hasMore: false }
 }
-
-/** Where the minute, hour or day of an instant begins, by the clocks of a zone. */
-const sliceOf =
-  (by: Slice, zone: string) =>
-  (at: number): number => {
-    if (by === 'minute') return Math.floor(at / minuteMs) * minuteMs
-    const wall = wallClock(at, zone)
-    if (by === 'day') return startOfDay(wall.slice(0, 10), zone)
-    return Math.floor(at / minuteMs) * minuteMs - Number(wall.slice(14, 16)) * minuteMs
-  }
 
 export const actions = {
   edit: async ({ locals, params, request }) => {
