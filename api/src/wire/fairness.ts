@@ -58,7 +58,7 @@ export const fairnessWire = z
           received,
           entitled: z.number().meta({
             description:
-              'Slots that it should have had of those which the organisation had, and no more than it wanted.',
+              'Slots that it should have had of those which the organisation had for its class, and no more than it wanted.',
           }),
           ratio,
           waits,

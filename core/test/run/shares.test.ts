@@ -96,6 +96,18 @@ describe('a sample of the shares', () => {
     expect((await report(other)).queues).toEqual([])
   })
 
+  it('compares queues of one class alone', async () => {
+    await createQueue(stage.ctx, { name: 'night', class: 'bulk' })
+    await stage.accept(...many(6), ...many(3, 'night'))
+    await stage.admit({ capacity: 30 })
+    await stage.accept(...many(9, 'night'))
+    await sample()
+    expect((await report(stage.ctx)).queues).toMatchObject([
+      { queue: 'default', received: 6, entitled: 6 },
+      { queue: 'night', received: 3, entitled: 3 },
+    ])
+  })
+
   it('is taken once a second by whoever comes first, and never of nothing', async () => {
     expect(await sample()).toBeNull()
     await stage.accept(...many(2))

@@ -1062,7 +1062,7 @@ export type Fairness = {
          */
         received: number;
         /**
-         * Slots that it should have had of those which the organisation had, and no more than it wanted.
+         * Slots that it should have had of those which the organisation had for its class, and no more than it wanted.
          */
         entitled: number;
         /**
