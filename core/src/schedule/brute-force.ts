@@ -13,6 +13,7 @@ export interface CronSample {
 }
 
 const margin = { hours: 4 }
+const minutesOfDay = Array.from({ length: 1440 }, (_, minute) => minute)
 
 /**
  * What the occurrences in (after, until] should be, found by looking at every minute of the wall clock and
@@ -27,12 +28,14 @@ export function bruteForce(
   const found = new Set<bigint>()
   const start = after.toZonedDateTimeISO(timezone).toPlainDateTime().subtract(margin).round('minute')
   const end = until.toZonedDateTimeISO(timezone).toPlainDateTime().add(margin)
+  const minutes = minutesOfDay.filter(
+    (minute) => sample.hours.has(Math.floor(minute / 60)) && sample.minutes.has(minute % 60),
+  )
   let enough = end
   for (let date = start.toPlainDate(); Temporal.PlainDate.compare(date, enough.toPlainDate()) <= 0; ) {
     if (sample.months.has(date.month) && sample.matchesDay(date))
-      for (let minute = 0; minute < 1440; minute++) {
-        if (!sample.hours.has(Math.floor(minute / 60)) || !sample.minutes.has(minute % 60)) continue
-        const wall = date.toPlainDateTime().add({ minutes: minute })
+      for (const minute of minutes) {
+        const wall = date.toPlainDateTime({ hour: Math.floor(minute / 60), minute: minute % 60 })
         if (Temporal.PlainDateTime.compare(wall, start) < 0 || Temporal.PlainDateTime.compare(wall, enough) > 0)
           continue
         for (const second of sample.seconds)

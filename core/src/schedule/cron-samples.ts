@@ -65,16 +65,18 @@ function field(item: fc.Arbitrary<FieldSample>): fc.Arbitrary<FieldSample> {
   })
 }
 
-const isWeekday = (date: Temporal.PlainDate): boolean => date.dayOfWeek <= 5
+/** Whether a day of a date's month is one from Monday to Friday. */
+const isWeekday = (date: Temporal.PlainDate, day: number): boolean => (date.dayOfWeek + day - date.day + 34) % 7 < 5
 
 function nearestWeekday(date: Temporal.PlainDate, day: number): boolean {
-  if (day > date.daysInMonth) return false
-  const weekdays = upTo(1, date.daysInMonth).filter((other) => isWeekday(date.with({ day: other })))
+  const { daysInMonth } = date
+  if (day > daysInMonth || Math.abs(date.day - day) > 2) return false
+  const weekdays = upTo(1, daysInMonth).filter((other) => isWeekday(date, other))
   return weekdays.sort((a, b) => Math.abs(a - day) - Math.abs(b - day))[0] === date.day
 }
 
 function lastWeekday(date: Temporal.PlainDate): boolean {
-  return upTo(1, date.daysInMonth).findLast((day) => isWeekday(date.with({ day }))) === date.day
+  return upTo(1, date.daysInMonth).findLast((day) => isWeekday(date, day)) === date.day
 }
 
 const fromEnd = fc.integer({ min: 1, max: 30 })

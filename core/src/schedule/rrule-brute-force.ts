@@ -11,15 +11,17 @@ export function bruteForceRule(sample: RuleSample, dtstart: Wall, from: Wall, un
   const found: Wall[] = []
   const dates = new Map<string, boolean>()
   const hasDate = (date: Temporal.PlainDate): boolean => {
-    // With positions the whole period counts, otherwise what is outside the window only costs time.
-    if (sample.positions.length === 0 && !isDateWithin(date, from, until)) return false
-    const known = dates.get(date.toString()) ?? dateMatches(sample, dtstart, date)
-    dates.set(date.toString(), known)
+    const key = date.toString()
+    const known = dates.get(key) ?? dateMatches(sample, dtstart, date)
+    dates.set(key, known)
     return known
   }
+  const minutes = minutesOfDay.filter((minute) => timeMatches(sample, dtstart, Math.floor(minute / 60), minute % 60))
   const { positions } = sample
-  for (const period of periodsOf(sample, dtstart, from, until)) {
-    const set = timesIn(sample, dtstart, period, hasDate)
+  // With positions the whole period counts, otherwise what is outside the window only costs time.
+  const dated = positions.length > 0 ? undefined : { first: from.toPlainDate(), last: until.toPlainDate() }
+  for (const period of periodsOf(sample, dtstart, from, until, minutes)) {
+    const set = timesIn(dtstart, period, minutes, hasDate, dated)
     const isChosen = (index: number): boolean =>
       positions.length === 0 || positions.includes(index + 1) || positions.includes(index - set.length)
     found.push(
@@ -29,11 +31,10 @@ export function bruteForceRule(sample: RuleSample, dtstart: Wall, from: Wall, un
   return found.sort((a, b) => Temporal.PlainDateTime.compare(a, b))
 }
 
+const minutesOfDay = Array.from({ length: 1440 }, (_, minute) => minute)
+
 const isWithin = (wall: Wall, from: Wall, until: Wall): boolean =>
   Temporal.PlainDateTime.compare(from, wall) <= 0 && Temporal.PlainDateTime.compare(wall, until) <= 0
-
-const isDateWithin = (date: Temporal.PlainDate, from: Wall, until: Wall): boolean =>
-  isUpTo(from.toPlainDate(), date) && isUpTo(date, until.toPlainDate())
 
 interface Period {
   readonly start: Wall
@@ -49,7 +50,13 @@ const units = {
   MINUTELY: 'minutes',
 } as const
 
-function periodsOf({ frequency, interval, weekStart }: RuleSample, dtstart: Wall, from: Wall, until: Wall): Period[] {
+function periodsOf(
+  { frequency, interval, weekStart }: RuleSample,
+  dtstart: Wall,
+  from: Wall,
+  until: Wall,
+  minutes: readonly number[],
+): Period[] {
   const day = dtstart.with({ hour: 0, minute: 0, second: 0 })
   const first = {
     YEARLY: day.with({ month: 1, day: 1 }),
@@ -61,29 +68,40 @@ function periodsOf({ frequency, interval, weekStart }: RuleSample, dtstart: Wall
   }[frequency]
   const unit = units[frequency]
   const since = Math.floor(first.until(from, { largestUnit: unit })[unit] / interval) - 1
+  const last = Math.floor(first.until(until, { largestUnit: unit })[unit] / interval)
+  const minutesLong = frequency === 'HOURLY' ? 60 : frequency === 'MINUTELY' ? 1 : 1440
+  const isAsked = new Set(minutes.map((minute) => Math.floor(minute / minutesLong)))
+  const ofDay = minutesLong === 1440 ? 0 : (first.hour * 60 + first.minute) / minutesLong
   const periods: Period[] = []
-  for (let n = Math.max(0, since); ; n++) {
+  for (let n = Math.max(0, since); n <= last; n++) {
+    // Those within a day are many, and most have no minute that is asked for.
+    if (minutesLong < 1440 && !isAsked.has((ofDay + n * interval) % (1440 / minutesLong))) continue
     const start = first.add({ [unit]: n * interval })
-    if (Temporal.PlainDateTime.compare(start, until) > 0) return periods
     periods.push({ start, end: start.add({ [unit]: 1 }) })
   }
+  return periods
 }
 
 function timesIn(
-  sample: RuleSample,
-  dtstart: Wall,
+  { second }: Wall,
   { start, end }: Period,
+  minutes: readonly number[],
   hasDate: (date: Temporal.PlainDate) => boolean,
+  dated: { readonly first: Temporal.PlainDate; readonly last: Temporal.PlainDate } | undefined,
 ): Wall[] {
   const walls: Wall[] = []
   const last = end.subtract({ seconds: 1 })
-  for (let date = start.toPlainDate(); isUpTo(date, last.toPlainDate()); date = date.add({ days: 1 })) {
+  const firstDate = start.toPlainDate()
+  const lastDate = last.toPlainDate()
+  const from = dated && !isUpTo(dated.first, firstDate) ? dated.first : firstDate
+  const until = dated && !isUpTo(lastDate, dated.last) ? dated.last : lastDate
+  for (let date = from; isUpTo(date, until); date = date.add({ days: 1 })) {
     if (!hasDate(date)) continue
-    const first = date.equals(start.toPlainDate()) ? start.hour * 60 + start.minute : 0
-    const final = date.equals(last.toPlainDate()) ? last.hour * 60 + last.minute : 1439
-    for (let minute = first; minute <= final; minute++) {
-      if (!timeMatches(sample, dtstart, Math.floor(minute / 60), minute % 60)) continue
-      walls.push(date.toPlainDateTime({ hour: Math.floor(minute / 60), minute: minute % 60, second: dtstart.second }))
+    const first = date.equals(firstDate) ? start.hour * 60 + start.minute : 0
+    const final = date.equals(lastDate) ? last.hour * 60 + last.minute : 1439
+    for (const minute of minutes) {
+      if (minute < first || minute > final) continue
+      walls.push(date.toPlainDateTime({ hour: Math.floor(minute / 60), minute: minute % 60, second }))
     }
   }
   return walls
