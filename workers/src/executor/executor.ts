@@ -158,6 +158,7 @@ export class Executor {
     const leaseUntilMs = performance.now() + leaseSeconds * 1_000
     const claim = await claimRuns(engine, poolId, id, runs, leaseSeconds)
     if (claim.runs.length > 0) this.#clock.observe(askedAtMs, DatabaseClock.localMs(), claim.nowMs)
+    this.#requests.readAhead(claim.runs)
     if (claim.breakersAtMs > 0) await this.#options.breakers.catchUp(claim.breakersAtMs)
     const hasten = new Map(
       parcels.flatMap(({ way, runs: own }) => (way === 'road' ? [] : own.map((run) => [run[2], way] as const))),

@@ -1,4 +1,4 @@
-import { type Pool, runNamed } from '@meridian/core/db/client'
+import type { Pool } from '@meridian/core/db/client'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import { type Claimed, type RequestBlock, readBlock } from '@meridian/core/run/claim'
 import { readBatch } from '@meridian/core/run/read-batch'
@@ -7,6 +7,7 @@ import { itemAt, openBlock, openBlockNow } from '@meridian/core/secret/block'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import { LRUCache } from 'lru-cache'
 import { ByteBudget } from './byte-budget.ts'
+import { Targets } from './targets.ts'
 
 export type OpenedRequest = RunRequest & { body: Buffer | null }
 
@@ -20,13 +21,7 @@ const runsOfOneClaim = 8
 export class Requests {
   readonly #engine: Pool
   readonly #keyRing: KeyRing
-  // A version never changes, so its target is opened once; again each minute, so that a destroyed key is one. Bounded
-  // by bytes: a body may be large.
-  readonly #versions = new LRUCache<string, OpenedRequest>({
-    ttl: 60_000,
-    maxSize: 64 * 1024 * 1024,
-    sizeCalculation: (request) => 1_024 + (request.body?.length ?? 0),
-  })
+  readonly #targets: Targets
 
   // Runs that were accepted together share a block. It is opened once a claim, and kept for others that take few runs.
   readonly #opened = new WeakMap<RequestBlock, Buffer>()
@@ -40,6 +35,12 @@ export class Requests {
   constructor(engine: Pool, keyRing: KeyRing) {
     this.#engine = engine
     this.#keyRing = keyRing
+    this.#targets = new Targets(engine, keyRing)
+  }
+
+  /** Reads what runs will have to do that were claimed together, as far as that saves questions. */
+  readAhead(runs: readonly Claimed[]): void {
+    this.#targets.readAhead(runs)
   }
 
   /** Waits until there is memory for the run's request. Call what it resolves to when the attempt is over. */
@@ -49,7 +50,7 @@ export class Requests {
 
   /** The request when everything it takes is in memory, else null. */
   openNow(run: Claimed): OpenedRequest | null {
-    if (run.request === null) return this.#versions.get(versionKey(run)) ?? null
+    if (run.request === null) return this.#targets.get(run)
     if (run.source === 'batch') return null
     const { block, offset } = run.request
     const opened = this.#opened.get(block) ?? this.#blocks.get(block.id) ?? this.#openNow(run.tenantId, block)
@@ -76,10 +77,7 @@ export class Requests {
       )
       return run.source === 'batch' ? this.#together(run, request) : request
     }
-    const target = await this.#readTarget(run)
-    const request = decodeRequest(await this.#keyRing.open(run.tenantId, target.jobId, target.sealed))
-    this.#versions.set(versionKey(run), request)
-    return request
+    return this.#targets.open(run)
   }
 
   /** What the first of them asks for, with the bodies of all that are still open. */
@@ -88,18 +86,4 @@ export class Requests {
     if (items.length === 0) throw new Error('all runs of the batch have ended')
     return { ...first, body: Buffer.from(JSON.stringify(items)) }
   }
-
-  async #readTarget(run: Claimed): Promise<{ jobId: Uuid; sealed: Buffer }> {
-    const rows = await runNamed<[Buffer]>(
-      this.#engine,
-      'job_target',
-      'select target from job_versions where tenant_id = $1 and job_id = $2 and version = $3',
-      [run.tenantId, run.jobId, run.jobVersion],
-    )
-    const sealed = rows[0]?.[0]
-    if (sealed === undefined || run.jobId === null) throw new Error('the version of the job is gone')
-    return { jobId: run.jobId, sealed }
-  }
 }
-
-const versionKey = (run: Claimed): string => `${run.jobId}.${run.jobVersion}`
