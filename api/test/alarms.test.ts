@@ -21,7 +21,7 @@ const kind = 'schedule-stuck'
 const look = async (): Promise<void> => {
   const { engine } = api.db
   await settleAlarms(engine, kind, await lookFor(engine, kind, { shard: 1, patience: defaultPatience }))
-  await notePass(engine, 1, 30)
+  await notePass(engine, 1, { keepDays: 30, seen: null })
 }
 const alarms = async (who: Client, query = ''): Promise<Alarms> => (await who.get<Alarms>(`/v1/alarms${query}`)).body
 

@@ -1,7 +1,7 @@
 /**
  * `ENGINE_DATABASE_URL=… KEY_FILE=… node workers/src/repair.ts [--shard 1]`: for operators. Releases leases that ran out,
  * lets go what breakers hold, makes the partitions ahead, takes operations to their end, and sets every schedule of the
- * shard that stands still to where its ledger says. Safe at any time, beside any workers, and again and again. What it did
+ * shard that stands still or has gone astray to where its ledger says. Safe at any time, beside any workers, and again and again. What it did
  * is one JSON object on standard output; each schedule has an audit line and an event.
  */
 import { parseArgs } from 'node:util'
@@ -16,6 +16,7 @@ import { stepOperation } from '@meridian/core/operation/step'
 import { rescueShard } from '@meridian/core/run/rescue'
 import { localFileKeyProvider } from '@meridian/core/secret/key-provider'
 import { KeyRing } from '@meridian/core/secret/key-ring'
+import { lookForAstray, type Subject } from '@meridian/core/watch/astray'
 import { defaultPatience, lookFor } from '@meridian/core/watch/look'
 import { repairSchedule } from '@meridian/core/watch/repair'
 
@@ -42,6 +43,12 @@ async function finishOperations(): Promise<number> {
 
 async function repairSchedules(): Promise<{ stuck: number; repaired: number }> {
   const stuck = await lookFor(engine, 'schedule-stuck', { shard, patience: defaultPatience })
+  let since: Subject | null = null
+  do {
+    const { findings, reached } = await lookForAstray(engine, { shard, since, pageSize: 1_000 })
+    stuck.push(...findings)
+    since = reached
+  } while (since !== null)
   let repaired = 0
   for (const { tenantId, projectId, subject } of stuck) {
     try {

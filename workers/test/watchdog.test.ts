@@ -14,4 +14,8 @@ it('a process of its own finds what stands still while everything else is down, 
   expect(await open()).toMatchObject([{ kind: 'schedule-stuck', subject: job.id }])
   await bench.startWorkers('scheduler')
   await until(async () => (await open()).length === 0)
+  // What means to do nothing more is no scheduler's to find.
+  await bench.db.owner.query('update schedules set next_at = null')
+  await until(async () => (await open()).length > 0)
+  expect(await open()).toMatchObject([{ kind: 'schedule-astray', subject: job.id }])
 })

@@ -1038,4 +1038,6 @@ export const installationAlarms = pgTable(
 export const watchdogPasses = pgTable('watchdog_passes', {
   shardId: smallint('shard_id').primaryKey(),
   passedAt: instant('passed_at').notNull(),
+  seenTenant: uuid('seen_tenant'),
+  seenJob: uuid('seen_job'),
 })

@@ -1,8 +1,9 @@
-import { and, asc, eq, exists, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, exists, inArray, isNull, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Tx } from '../db/context.ts'
 import { alarms, jobs, schedules } from '../db/schema.ts'
 import { jobFilterValue, matchingJobs } from '../job/filter.ts'
+import { scheduleAlarmKinds } from '../watch/alarm.ts'
 import { repairSchedule } from '../watch/repair.ts'
 import { type OperationKind, ofThings } from './kind.ts'
 
@@ -11,7 +12,7 @@ export const repairFields = {
   onlyStuck: z
     .boolean()
     .default(false)
-    .meta({ description: 'Only those whose schedule the watchdog has found to stand still.' }),
+    .meta({ description: 'Only those whose schedule the watchdog has found to stand still or to have gone astray.' }),
 }
 const plan = z.strictObject(repairFields)
 
@@ -25,7 +26,7 @@ const openAlarm = (tx: Tx) =>
       .where(
         and(
           eq(alarms.tenantId, jobs.tenantId),
-          eq(alarms.kind, 'schedule-stuck'),
+          inArray(alarms.kind, scheduleAlarmKinds),
           eq(alarms.subject, jobs.id),
           isNull(alarms.clearedAt),
         ),

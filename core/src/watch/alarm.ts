@@ -4,6 +4,7 @@ import type { Uuid } from '../kernel/ids.ts'
 /** What of a tenant can stand still, and what is told of it. */
 export const alarmKinds = {
   'schedule-stuck': { noun: 'job', raised: 'job.stuck', cleared: 'job.unstuck' },
+  'schedule-astray': { noun: 'job', raised: 'job.stuck', cleared: 'job.unstuck' },
   'lease-stuck': { noun: 'run', raised: 'run.stuck', cleared: 'run.unstuck' },
   'operation-stuck': { noun: 'operation', raised: 'operation.stuck', cleared: 'operation.unstuck' },
   'breaker-stuck': { noun: 'breaker', raised: 'breaker.stuck', cleared: 'breaker.unstuck' },
@@ -11,6 +12,13 @@ export const alarmKinds = {
 
 export type AlarmKind = keyof typeof alarmKinds
 export const alarmKindNames = Object.keys(alarmKinds) as AlarmKind[]
+
+/** Those that one look finds wherever they are. For schedules that have gone astray it takes a round of looks. */
+export type PromptAlarmKind = Exclude<AlarmKind, 'schedule-astray'>
+export const promptAlarmKinds = alarmKindNames.filter((kind): kind is PromptAlarmKind => kind !== 'schedule-astray')
+
+/** Those that a repair sets right. */
+export const scheduleAlarmKinds = ['schedule-stuck', 'schedule-astray'] as const satisfies AlarmKind[]
 
 /** What of the installation can. */
 export const installationAlarmKinds = [

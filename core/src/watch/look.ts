@@ -1,6 +1,6 @@
 import { type Pool, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
-import type { AlarmKind, InstallationAlarmKind } from './alarm.ts'
+import type { InstallationAlarmKind, PromptAlarmKind } from './alarm.ts'
 
 /** How long each thing may stand still, beside what it may by its own rules. */
 export interface Patience {
@@ -35,7 +35,7 @@ export const findingsMax = 1_000
 const ms = (column: string): string => `extract(epoch from ${column})::float8 * 1000`
 const seconds = "$2 * interval '1 second'"
 
-const looks: Record<AlarmKind, { patience: keyof Patience; text: string }> = {
+const looks: Record<PromptAlarmKind, { patience: keyof Patience; text: string }> = {
   // What is past its grace is decided at the next look, whatever is decided: an instant that stays has no scheduler.
   'schedule-stuck': {
     patience: 'scheduleSeconds',
@@ -67,7 +67,7 @@ const looks: Record<AlarmKind, { patience: keyof Patience; text: string }> = {
 /** What of that kind stands still in a shard now. */
 export async function lookFor(
   engine: Pool,
-  kind: AlarmKind,
+  kind: PromptAlarmKind,
   { shard, patience }: { shard: number; patience: Patience },
 ): Promise<Finding[]> {
   const { text, patience: name } = looks[kind]

@@ -1,5 +1,6 @@
 import { arrayLiteral, type Pool, runNamed, textArrayLiteral } from '../db/client.ts'
 import { type AlarmKind, alarmKinds, type InstallationAlarmKind } from './alarm.ts'
+import type { Subject } from './astray.ts'
 import { type Finding, findingsMax, type InstallationFinding } from './look.ts'
 
 /** What a look changed. */
@@ -12,8 +13,16 @@ const none: Settled = { raised: 0, cleared: 0 }
 const toSettled = (rows: [number, number][]): Settled =>
   rows[0] === undefined ? none : { raised: rows[0][0], cleared: rows[0][1] }
 
-/** Raises what is new, clears what is over, and tells both to whom it belongs. Any number of watchdogs may do it. */
-export async function settleAlarms(engine: Pool, kind: AlarmKind, findings: readonly Finding[]): Promise<Settled> {
+/**
+ * Raises what is new, clears what is over, and tells both to whom it belongs. Any number of watchdogs may do it. With
+ * `looked` given, only those were looked at: what else is open stays.
+ */
+export async function settleAlarms(
+  engine: Pool,
+  kind: AlarmKind,
+  findings: readonly Finding[],
+  looked: readonly Subject[] | null = null,
+): Promise<Settled> {
   const { noun, raised, cleared } = alarmKinds[kind]
   const rows = await runNamed<[number, number]>(
     engine,
@@ -28,6 +37,8 @@ export async function settleAlarms(engine: Pool, kind: AlarmKind, findings: read
      down as (
        update alarms a set cleared_at = clock_timestamp()
        where a.kind = $1 and a.cleared_at is null and $6 and not exists (select from f where f.t = a.tenant_id and f.s = a.subject)
+         and ($10::uuid[] is null or exists (
+           select from unnest($10::uuid[], $11::uuid[]) l(t, s) where l.t = a.tenant_id and l.s = a.subject))
        returning *),
      told as (
        insert into events (tenant_id, project_id, type, subject, job_id, data)
@@ -46,6 +57,8 @@ export async function settleAlarms(engine: Pool, kind: AlarmKind, findings: read
       raised,
       cleared,
       noun === 'job',
+      looked && arrayLiteral(looked.map(({ tenantId }) => tenantId)),
+      looked && arrayLiteral(looked.map(({ subject }) => subject)),
     ],
   )
   return toSettled(rows)
@@ -76,15 +89,22 @@ export async function settleInstallationAlarms(
   return toSettled(rows)
 }
 
-/** Says that a shard was looked at, and forgets alarms that were over so many days ago. */
-export async function notePass(engine: Pool, shard: number, keepDays: number): Promise<void> {
+/**
+ * Says that a shard was looked at, and how far the round over its schedules has come (null: to its end). Forgets alarms
+ * that were over so many days ago.
+ */
+export async function notePass(
+  engine: Pool,
+  shard: number,
+  { keepDays, seen }: { keepDays: number; seen: Subject | null },
+): Promise<void> {
   await runNamed(
     engine,
     'note_watchdog_pass',
     `with gone as (delete from alarms where cleared_at < clock_timestamp() - $2 * interval '1 day')
-     insert into watchdog_passes (shard_id, passed_at) values ($1, clock_timestamp())
-     on conflict (shard_id) do update set passed_at = excluded.passed_at`,
-    [shard, keepDays],
+     insert into watchdog_passes (shard_id, passed_at, seen_tenant, seen_job) values ($1, clock_timestamp(), $3, $4)
+     on conflict (shard_id) do update set passed_at = excluded.passed_at, seen_tenant = excluded.seen_tenant, seen_job = excluded.seen_job`,
+    [shard, keepDays, seen?.tenantId ?? null, seen?.subject ?? null],
   )
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from 'vitest'
 import { withTx } from '../../src/db/context.ts'
 import { createLimit } from '../../src/flow/limits.ts'
 import { createJob } from '../../src/job/create.ts'
@@ -11,7 +11,8 @@ import { materialise } from '../../src/run/materialise.ts'
 import { listOccurrences } from '../../src/run/occurrences.ts'
 import { rescueShard } from '../../src/run/rescue.ts'
 import { sampleJob } from '../../src/testing/job-samples.ts'
-import { type AlarmKind, alarmKindNames, installationAlarmKinds } from '../../src/watch/alarm.ts'
+import { type AlarmKind, installationAlarmKinds, promptAlarmKinds } from '../../src/watch/alarm.ts'
+import { lookForAstray, readRound } from '../../src/watch/astray.ts'
 import { listAlarms } from '../../src/watch/list.ts'
 import { defaultPatience, lookAtInstallation, lookFor } from '../../src/watch/look.ts'
 import { repairSchedule } from '../../src/watch/repair.ts'
@@ -40,14 +41,21 @@ beforeEach(async () => {
 })
 
 const look = { shard: 1, patience: defaultPatience }
+const pageSize = { value: 250 }
 const pass = async (): Promise<void> => {
-  for (const kind of alarmKindNames)
+  for (const kind of promptAlarmKinds)
     await settleAlarms(stage.db.engine, kind, await lookFor(stage.db.engine, kind, look))
+  const round = await lookForAstray(stage.db.engine, {
+    shard: 1,
+    since: await readRound(stage.db.engine, 1),
+    pageSize: pageSize.value,
+  })
+  await settleAlarms(stage.db.engine, 'schedule-astray', round.findings, round.looked)
   for (const kind of installationAlarmKinds) {
     const found = await lookAtInstallation(stage.db.engine, kind, look)
     await settleInstallationAlarms(stage.db.engine, kind, found)
   }
-  await notePass(stage.db.engine, 1, 30)
+  await notePass(stage.db.engine, 1, { keepDays: 30, seen: round.reached })
 }
 const alarms = async (): Promise<[AlarmKind, Uuid][]> =>
   (await listAlarms(stage.ctx, { all: false })).alarms.map(({ kind, subject }) => [kind, subject])
@@ -72,11 +80,12 @@ const repair = (jobId: Uuid) => withTx(stage.ctx, (tx) => repairSchedule(tx, job
 
 test('a schedule that stands still is found, told to its tenant once, and told when it moves again', async () => {
   const [stuck, well] = [await jobOf(), await jobOf()]
+  const right = await nextAt(stuck)
   await setNext(stuck, 300)
   await pass()
   await pass()
   expect(await alarms()).toEqual([['schedule-stuck', stuck]])
-  await setNext(stuck, -120)
+  await stage.db.owner.query('update schedules set next_at = $2 where job_id = $1', [stuck, right])
   await pass()
   expect(await alarms()).toEqual([])
   expect(await listAlarms(stage.ctx, { all: true })).toMatchObject({ alarms: [{ subject: stuck }] })
@@ -224,6 +233,86 @@ test('gaps are found in the ledger and decided by the scheduler, and nothing is 
   await materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs: 2_000, limit: 10 })
   expect((await ledger(job)).map(({ nominalAt }) => nominalAt)).toEqual(before)
   expect(await repair(job)).toMatchObject({ isRepaired: false })
+})
+
+test('a schedule that would leave out an instant, or stop, is found before it does, and cleared once it is repaired', async () => {
+  const [late, lost, over, paused, well] = [
+    await atWork(),
+    await atWork(),
+    await atWork(),
+    await atWork(),
+    await atWork(),
+  ]
+  await createJob(stage.ctx, sampleJob({ schedule: { type: 'at', at: new Date(Date.now() + 1_500).toISOString() } }))
+  await materialise(stage.db.engine, { keyRing: stage.db.engineKeyRing, shard: 1, aheadMs: 2_000, limit: 10 })
+  await setNext(late, -86_400)
+  await setNext(lost, null)
+  await setNext(over, null)
+  await stage.db.owner.query('update schedules set runs_left = 0 where job_id = $1', [over])
+  await setNext(paused, -86_400)
+  await stage.db.owner.query('update schedules set paused = true where job_id = $1', [paused])
+  await pass()
+  await pass()
+  expect(new Map((await alarms()).map(([kind, subject]) => [subject, kind]))).toEqual(
+    new Map([
+      [late, 'schedule-astray'],
+      [lost, 'schedule-astray'],
+    ]),
+  )
+  expect([await repair(late), await repair(lost), await repair(well)]).toMatchObject([
+    { isRepaired: true },
+    { isRepaired: true },
+    { isRepaired: false },
+  ])
+  await pass()
+  expect(await alarms()).toEqual([])
+  expect(
+    await stage.value(
+      "select array_agg(type order by xid, seq) as value from events where subject = $1 and type like '%stuck'",
+      lost,
+    ),
+  ).toEqual(['job.stuck', 'job.unstuck'])
+})
+
+test('a round goes over all schedules, a page a look, and looks at those that are told of each time', async () => {
+  const jobs = [await atWork(), await atWork(), await atWork()]
+  for (const job of jobs) await setNext(job, null)
+  pageSize.value = 1
+  onTestFinished(() => {
+    pageSize.value = 250
+  })
+  const counts: number[] = []
+  for (let look = 0; look < 5; look++) {
+    await pass()
+    counts.push((await alarms()).length)
+  }
+  expect(counts).toEqual([1, 2, 3, 3, 3])
+  for (const job of jobs) await repair(job)
+  await pass()
+  expect(await alarms()).toEqual([])
+})
+
+test('a long stretch that the ledger tells of in one row has been decided, however long ago it began', async () => {
+  const job = await atWork()
+  const right = await nextAt(job)
+  await stage.db.owner.query('delete from occurrences where job_id = $1', [job])
+  await stage.db.owner.query("update schedule_spans set from_at = from_at - interval '60 days' where job_id = $1", [
+    job,
+  ])
+  await stage.db.owner.query(
+    `insert into occurrences (tenant_id, project_id, job_id, job_version, nominal_at, until_at, count, outcome, reason, tz_version, decided_at)
+     select tenant_id, project_id, job_id, job_version, date_trunc('minute', clock_timestamp()) - interval '40 days',
+       next_at - interval '1 minute', 57600, 'missed', null, tz_version, clock_timestamp() from schedules where job_id = $1`,
+    [job],
+  )
+  await pass()
+  expect(await alarms()).toEqual([])
+  await stage.db.owner.query("update schedules set next_at = $2::timestamptz + interval '1 minute' where job_id = $1", [
+    job,
+    right,
+  ])
+  await pass()
+  expect(await alarms()).toEqual([['schedule-astray', job]])
 })
 
 test('many are repaired by an operation that is counted first, with an audit line each', async () => {

@@ -29,7 +29,7 @@ export type Alarm = {
     clearedAt: string | null;
 };
 
-export type AlarmKind = 'schedule-stuck' | 'lease-stuck' | 'operation-stuck' | 'breaker-stuck';
+export type AlarmKind = 'schedule-stuck' | 'schedule-astray' | 'lease-stuck' | 'operation-stuck' | 'breaker-stuck';
 
 export type Alarms = {
     data: Array<Alarm>;
@@ -3000,7 +3000,7 @@ export type RepairJobs = {
     kind: 'jobs.repair';
     filter: JobFilter;
     /**
-     * Only those whose schedule the watchdog has found to stand still.
+     * Only those whose schedule the watchdog has found to stand still or to have gone astray.
      */
     onlyStuck?: boolean;
     /**

@@ -4,11 +4,13 @@ import type { Log } from '@meridian/core/kernel/log'
 import type { Metrics } from '@meridian/core/kernel/metrics'
 import { rescueShard } from '@meridian/core/run/rescue'
 import {
-  type AlarmKind,
   alarmKindNames,
   type InstallationAlarmKind,
   installationAlarmKinds,
+  type PromptAlarmKind,
+  promptAlarmKinds,
 } from '@meridian/core/watch/alarm'
+import { lookForAstray, readRound } from '@meridian/core/watch/astray'
 import {
   defaultPatience,
   type InstallationFinding,
@@ -63,7 +65,7 @@ export class Watchdog {
         log.error({ err: error, alarm: kind }, 'the watchdog could not look')
       }
     }
-    for (const kind of alarmKindNames) {
+    for (const kind of promptAlarmKinds) {
       await settle(kind, async () => {
         const found = await lookFor(engine, kind, { shard, patience })
         const settled = await settleAlarms(engine, kind, found)
@@ -71,6 +73,13 @@ export class Watchdog {
         return settled
       })
     }
+    const since = await readRound(engine, shard)
+    let reached = since
+    await settle('schedule-astray', async () => {
+      const look = await lookForAstray(engine, { shard, since })
+      reached = look.reached
+      return settleAlarms(engine, 'schedule-astray', look.findings, look.looked)
+    })
     const seen = new Set<string>()
     for (const kind of installationAlarmKinds) {
       await settle(kind, async () => {
@@ -80,7 +89,7 @@ export class Watchdog {
     }
     this.#seen = seen
     if (failure !== undefined) throw failure
-    await notePass(engine, shard, keepDays)
+    await notePass(engine, shard, { keepDays, seen: reached })
     return 'idle'
   }
 
@@ -93,7 +102,7 @@ export class Watchdog {
     })
   }
 
-  async #heal(kind: AlarmKind): Promise<void> {
+  async #heal(kind: PromptAlarmKind): Promise<void> {
     const { engine, shard, log } = this.#options
     if (kind === 'lease-stuck') {
       log.warn({ ...(await rescueShard(engine, shard, rescueMax)) }, 'leases were released')

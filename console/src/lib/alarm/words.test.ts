@@ -17,6 +17,10 @@ test('only a schedule can be repaired, and is named', () => {
     href: '/a/b/jobs/job_1',
     repairs: 'job_1',
   })
+  expect(tellAlarm(alarm('schedule-astray', 'Nightly'), '/a/b')).toMatchObject({
+    title: 'The schedule of Nightly has gone astray',
+    repairs: 'job_1',
+  })
   for (const kind of ['lease-stuck', 'operation-stuck', 'breaker-stuck'] as const)
     expect(tellAlarm(alarm(kind), '/a/b').repairs).toBeUndefined()
   expect(tellAlarm(alarm('breaker-stuck', 'api.example.com'), '').title).toContain('api.example.com')

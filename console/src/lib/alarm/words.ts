@@ -24,6 +24,14 @@ export function tellAlarm(alarm: Alarm, base: string): Told {
       href: `${base}/jobs/${subject}`,
       repairs: subject,
     }
+  if (kind === 'schedule-astray')
+    return {
+      ...told,
+      title: `The schedule of ${name ?? 'a deleted job'} has gone astray`,
+      text: 'It would leave out an instant: what it means to do next comes later than what its ledger waits for, or it means to do nothing more. Repair sets it to where its ledger says that it stands.',
+      href: `${base}/jobs/${subject}`,
+      repairs: subject,
+    }
   if (kind === 'lease-stuck')
     return {
       ...told,
