@@ -17,7 +17,7 @@ export interface Cancelled {
 type GoneRow = [number, number, boolean]
 
 // Whichever table holds the run, its row is taken out and written to the history as cancelled. The guarded deletes
-// race with dispatcher and executor: one of them gets the row.
+// race with dispatcher and executor: one of them gets the row. What was queued gives back what it took of rates.
 const statement = `
   with i as materialized (select * from inputs where tenant_id = $1 and project_id = $2 and id = $3),
   d as (delete from due t where t.tenant_id = $1 and t.project_id = $2 and t.id = $3 returning t.*),
@@ -36,7 +36,8 @@ const statement = `
   o as (
     update occurrences o set outcome = 'skipped', reason = 'cancelled', decided_at = clock_timestamp() from r
     where o.tenant_id = $1 and o.job_id = r.job_id and o.nominal_at = r.nominal_at and o.outcome = 'pending')
-  select abs(pool)::int % 1000, fence, running from gone`
+  select abs(pool)::int % 1000, fence, running from gone
+  cross join (select return_own_tokens(array_agg(queue_id), array_agg(lane)) from h where state = 2) back`
 
 // A run can slip from one table to the next under the statement's snapshot; a fresh one finds it.
 const looks = 5

@@ -49,7 +49,8 @@ const statement = `
     delete from run_deadlines x using late l
     where x.tenant_id = l.tenant_id and x.run_id = l.run_id
       and not exists (select from open o where o.tenant_id = l.tenant_id and o.run_id = l.run_id and o.end_by is not null))
-  select (select count(*)::int from late), (select count(*)::int from r)`
+  select (select count(*)::int from late), (select count(*)::int from r)
+  from (select case when count(*) > 0 then return_tokens(array_agg(tenant_id), array_agg(queue_id), array_agg(lane)) end from h) back`
 
 /** What one look found. */
 export interface Expired {

@@ -13,11 +13,13 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import type { Uuid } from '../../src/kernel/ids.ts'
 import { createOperation } from '../../src/operation/create.ts'
 import { stepOperation } from '../../src/operation/step.ts'
-import { acceptRuns, prepareRun } from '../../src/run/accept.ts'
+import { acceptMinding, acceptRuns, prepareRun } from '../../src/run/accept.ts'
 import { lookAhead } from '../../src/run/admit.ts'
 import { startCallbacks } from '../../src/run/callbacks.ts'
+import { cancelRun } from '../../src/run/cancel.ts'
 import { handBack } from '../../src/run/claim.ts'
 import { batchValue, debounceValue } from '../../src/run/create-key.ts'
+import { expireRuns } from '../../src/run/expire.ts'
 import { materialise } from '../../src/run/materialise.ts'
 import { rescueRuns, returnQueued } from '../../src/run/rescue.ts'
 import { prepareJobRun, prepareReplay } from '../../src/run/trigger.ts'
@@ -255,6 +257,7 @@ describe('a backlog', () => {
 
 describe('a rate', () => {
   const rate = { count: 1, perMs: 3_600_000, burst: 2 }
+  const queued = () => stage.value<Uuid[]>("select coalesce(array_agg(id), '{}') as value from held where state = 2")
 
   it('gets back what was let through and not performed', async () => {
     await limit({ rate })
@@ -269,6 +272,46 @@ describe('a rate', () => {
     expect(again).toHaveLength(2)
     expect(await returnQueued(stage.db.engine, 1, again)).toBe(2)
     expect(await stage.admit()).toHaveLength(2)
+  })
+
+  it.each([
+    [
+      'a person cancels',
+      async () => {
+        for (const id of await queued()) await cancelRun(stage.ctx, id)
+      },
+    ],
+    [
+      'a deadline passes',
+      async () => {
+        await stage.db.owner.query(
+          `update run_deadlines set start_by = now() - interval '1 second', check_at = now() - interval '1 second'
+           where run_id = any($1)`,
+          [await queued()],
+        )
+        expect(await expireRuns(stage.db.engine, 10)).toMatchObject({ expired: 2 })
+      },
+    ],
+  ])('gets back what %s before it began, and not what had begun', async (_, end) => {
+    await limit({ rate: { ...rate, burst: 3 } })
+    await stage.accept(...Array.from({ length: 8 }, () => ({ startWithinMs: 600_000 })))
+    const admitted = await stage.admit()
+    expect(admitted).toHaveLength(3)
+    const [begun] = await stage.claim(admitted.slice(0, 1))
+    await end()
+    expect(await stage.admit()).toHaveLength(2)
+    await cancelRun(stage.ctx, begun?.id ?? '')
+    expect(await stage.admit()).toHaveLength(0)
+  })
+
+  it('gets back what the next instant of its job displaced before it began', async () => {
+    await limit({ rate, key: null, scope: { type: 'project' } })
+    const { id } = await makeJob()
+    for (let start = 0; start < 4; start++) {
+      await acceptMinding(stage.intake, await prepareJobRun(stage.ctx, id, {}), 'cancel-running')
+      expect(await stage.admit({ aheadMs: 1_000 })).toHaveLength(1)
+    }
+    expect(await queued()).toHaveLength(1)
   })
 
   it('of the whole of a project as well', async () => {
