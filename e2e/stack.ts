@@ -123,7 +123,9 @@ async function startLike(
     env: { ...environment, PORT: String(port), METRICS_PORT: String(port), ...change },
     stdio: 'ignore',
   })
-  await waitFor('the extra process', async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).ok)
+  await waitFor('the extra process', async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).ok, {
+    timeoutMs: 120_000,
+  })
   return { pid: pidOf(child), port, stop: () => endChild(child) }
 }
 

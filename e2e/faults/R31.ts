@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { median } from '../bench/statistics.ts'
 import { sleep } from '../wait.ts'
 import { assertSound } from './checker.ts'
-import { settle } from './evidence.ts'
+import { settle, untilStill } from './evidence.ts'
 import { startLoad } from './load.ts'
 import { ensure, type Row } from './row.ts'
 import type { World } from './world.ts'
@@ -46,6 +46,7 @@ async function soak(world: World): Promise<void> {
     for (let minute = performance.now() + 60_000; performance.now() < minute; await sleep(sampleMs))
       samples.push(await sample(world))
     await load.stop()
+    await untilStill(world, load, 15_000)
     assertSound(await settle(world, load, 30_000))
     await world.receiver.forget(load.label)
   }

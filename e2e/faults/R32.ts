@@ -1,6 +1,6 @@
 import { sleep, waitFor } from '../wait.ts'
 import { assertSound } from './checker.ts'
-import { settle } from './evidence.ts'
+import { settle, untilStill } from './evidence.ts'
 import { type Load, startLoad } from './load.ts'
 import { ensure, type Row } from './row.ts'
 import type { World } from './world.ts'
@@ -24,6 +24,7 @@ export const row: Row = {
         }
       }
       await load.stop()
+      await untilStill(world, load, 15_000)
       const findings = await settle(world, load, 30_000)
       assertSound(findings)
       const rescued = await countRescued(world, load)

@@ -1,7 +1,7 @@
 import { percentile } from '../bench/statistics.ts'
 import { sleep } from '../wait.ts'
 import { assertSound } from './checker.ts'
-import { settle } from './evidence.ts'
+import { settle, untilStill } from './evidence.ts'
 import { startLoad } from './load.ts'
 import { ensure, type Row } from './row.ts'
 import { assertByIndex, readScans } from './scans.ts'
@@ -25,6 +25,7 @@ export const row: Row = {
         await sleep(world.profile.pick(5_000, 600_000))
         const during = await readScans(client)
         await load.stop()
+        await untilStill(world, load, 15_000)
         const findings = await settle(world, load, 30_000)
         const { rows } = await holder.query<{ age: number }>(
           'select age(backend_xmin) as age from pg_stat_activity where pid = pg_backend_pid()',

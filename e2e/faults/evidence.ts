@@ -1,5 +1,5 @@
 import type { Api } from '../api.ts'
-import { waitFor } from '../wait.ts'
+import { sleep, waitFor } from '../wait.ts'
 import { type Evidence, examine, type FinalRun, type Findings } from './checker.ts'
 import type { Load } from './load.ts'
 import type { World } from './world.ts'
@@ -27,6 +27,8 @@ export async function readAll<Item>({ api }: { api: Api }, path: string): Promis
   return items
 }
 
+const openRuns = ({ label }: Load): string => `/v1/runs?queue=${label}&status=scheduled,ready,queued,running&limit=1`
+
 /** Waits until every run of the load has ended, then compares what was promised with what happened. */
 export async function settle(
   { api, receiver }: Pick<World, 'api' | 'receiver'>,
@@ -34,11 +36,26 @@ export async function settle(
   timeoutMs: number,
 ): Promise<Findings> {
   if (load.accepted.length === 0) throw new Error('no run was accepted: the test saw nothing')
-  const open = `/v1/runs?queue=${load.label}&status=scheduled,ready,queued,running&limit=1`
-  const hasEnded = async () => (await api.ask<WirePage<WireRun>>('GET', open)).data.length === 0
+  const hasEnded = async () => (await api.ask<WirePage<WireRun>>('GET', openRuns(load))).data.length === 0
   // Whatever is still open after this is found as lost.
   await waitFor('all runs to end', hasEnded, { timeoutMs, everyMs: 200 }).catch(() => undefined)
   return examine(await gather({ api, receiver }, load))
+}
+
+/** Waits for as long as a run of the load is called at least every `patienceMs`: a slow machine loses nothing. */
+export async function untilStill(
+  { api, receiver }: Pick<World, 'api' | 'receiver'>,
+  load: Load,
+  patienceMs: number,
+): Promise<void> {
+  let calls = 0
+  for (let calledAtMs = performance.now(); performance.now() - calledAtMs < patienceMs; await sleep(200)) {
+    const before = calls
+    calls = await receiver.count(load.label)
+    if (calls > before) calledAtMs = performance.now()
+    const { data } = await api.ask<WirePage<WireRun>>('GET', openRuns(load))
+    if (data.length === 0) return
+  }
 }
 
 async function gather(world: Pick<World, 'api' | 'receiver'>, load: Load): Promise<Evidence> {
