@@ -1,3 +1,4 @@
+import { queueClassValue } from '@meridian/core/flow/queue'
 import { toWireId } from '@meridian/core/kernel/ids'
 import { type Evidence, type Why, whyCodes } from '@meridian/core/why/why'
 import { z } from 'zod'
@@ -8,6 +9,7 @@ const evidenceWire = z
     runIds: z.array(wireId('run')).optional().meta({ description: 'Runs that are in the way, at most ten.' }),
     jobId: wireId('job').optional(),
     queue: z.string().optional(),
+    class: queueClassValue.optional().meta({ description: 'Of the queue.' }),
     host: z.string().optional().meta({ description: 'Whose breaker holds it.' }),
     limitId: wireId('lim').optional(),
     key: z.string().optional().meta({ description: "The value of the limit's key." }),

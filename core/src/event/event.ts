@@ -8,6 +8,7 @@ export const eventTypes = [
   'run.retrying',
   'run.rescued',
   'run.held',
+  'run.preempted',
   'run.stuck',
   'run.unstuck',
   'run.succeeded',

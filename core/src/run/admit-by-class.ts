@@ -3,6 +3,7 @@ import { type ClassStanding, type PerClass, perClass, queueClasses, roomOf } fro
 import { type ClassedLine, type Line, linesByClass, type Owed } from '../flow/lines.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { type AdmitOptions, type Admitted, admitPlain, divideRoom, linesMax } from './admit.ts'
+import { type Preempted, preemptRuns } from './preempt.ts'
 
 export interface ClassOptions extends Omit<AdmitOptions, 'owed'> {
   /** Runs that the executors of the pool perform at once. */
@@ -14,6 +15,8 @@ export interface ClassOptions extends Omit<AdmitOptions, 'owed'> {
 export interface AdmittedByClass {
   critical: Admitted[]
   others: Admitted[]
+  /** What waits again, so that critical runs have slots: its executors have to be told to stop. */
+  preempted: Preempted[]
   /** Critical runs wait for want of a slot: the next one that comes free is theirs. */
   criticalWaits: boolean
 }
@@ -51,10 +54,18 @@ export async function admitByClass(pool: Pool, options: ClassOptions): Promise<A
     waits[of] = runs.length >= room || after.length >= linesMax
     lines[of] = after
   }
+  const { admitted: instead, preempted } = await preemptRuns(
+    pool,
+    { ...plain, owed: owed.critical },
+    lines.critical,
+    standing,
+  )
+  admitted.critical.push(...instead)
   const inOrder = (runs: Admitted[]): Admitted[] => runs.sort((one, other) => one[4] - other[4])
   return {
     critical: inOrder(admitted.critical),
     others: inOrder([...admitted.standard, ...admitted.bulk]),
+    preempted,
     criticalWaits: waits.critical,
   }
 }

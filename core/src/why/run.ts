@@ -2,6 +2,7 @@ import { requireScope } from '../access/scope.ts'
 import { virtualPool } from '../clock/virtual.ts'
 import { runNamed } from '../db/client.ts'
 import { type Ctx, type Tx, withRead } from '../db/context.ts'
+import { type QueueClass, spareOf } from '../flow/classes.ts'
 import { nilUuid, type Uuid } from '../kernel/ids.ts'
 import { listAttempts, readRun } from '../run/get.ts'
 import type { Run, RunStatus } from '../run/run.ts'
@@ -183,6 +184,9 @@ type SlotRow = [
   ahead: number,
   averageMs: number | null,
   nowMs: number,
+  queueClass: QueueClass,
+  usesClasses: boolean,
+  preemptedAt: Date | null,
 ]
 
 const aheadMax = 10_000
@@ -199,7 +203,9 @@ const slotStatement = `
         and (w.due_at, w.id) < ($5::timestamptz + ($4::smallint - p) * priority_step(), $6::uuid) limit ${aheadMax}) w limit ${aheadMax}) one),
     (select avg(duration_ms)::float8 from (select queue_id, duration_ms from runs
       where tenant_id = $1 and project_id = q.project_id order by id desc limit 200) r where r.queue_id = q.id),
-    extract(epoch from clock_timestamp())::float8 * 1000
+    extract(epoch from clock_timestamp())::float8 * 1000,
+    (array['critical', 'standard', 'bulk'])[ql.class + 1], uses_classes(),
+    case when ql.preemptible then (select max(e.at) from events e where e.tenant_id = $1 and e.subject = $6 and e.type = 'run.preempted') end
   from queues q
   join limits ql on ql.tenant_id = $1 and ql.queue_id = q.id
   join limits tl on tl.tenant_id = $1 and tl.queue_id = '${nilUuid}'
@@ -212,7 +218,8 @@ async function slotReasons(tx: Tx, { queueId, priority, dueAt, id }: Run, pool: 
   const rows = await runNamed<SlotRow>(tx.client, 'why_slot', slotStatement, values)
   if (rows[0] === undefined) return []
   const [queue, pausedAt, by, reason, limit, used, holders, ...rest] = rows[0]
-  const [tenantLimit, tenantPaused, tenantUsed, tenantHolders, ahead, averageMs, nowMs] = rest
+  const [tenantLimit, tenantPaused, tenantUsed, tenantHolders, ahead, averageMs, nowMs, ...classed] = rest
+  const [queueClass, usesClasses, preemptedAt] = classed
   const reasons: Reason[] = []
   if (pausedAt !== null) {
     const evidence = evidenceOf({ queue, by, reason, since: pausedAt })
@@ -239,8 +246,23 @@ async function slotReasons(tx: Tx, { queueId, priority, dueAt, id }: Run, pool: 
     const detail = `All executors are busy: ${executors.held} of ${executors.slots} slots are taken.`
     const evidence = { limit: executors.slots, used: executors.held, ahead }
     reasons.push({ code: 'pool-full', detail, evidence, expectedAt })
+  } else if (usesClasses && queueClass !== 'critical' && executors.held >= executors.slots - spareOf(executors.slots)) {
+    const detail = `The slots that are free are kept for critical runs, and its queue ${queue} is ${queueClass}.`
+    const evidence = { queue, class: queueClass, limit: executors.slots, used: executors.held, ahead }
+    reasons.push({ code: 'class-waits', detail, evidence, expectedAt })
   }
-  if (reasons.length > 0) return reasons
-  const detail = ahead === 0 ? 'It is next in its queue.' : `It waits its turn; ${ahead} in its queue come before it.`
-  return [{ code: 'next-in-line', detail, evidence: { queue, limit, used, ahead }, expectedAt }]
+  if (reasons.length === 0) {
+    const detail = ahead === 0 ? 'It is next in its queue.' : `It waits its turn; ${ahead} in its queue come before it.`
+    reasons.push({ code: 'next-in-line', detail, evidence: { queue, limit, used, ahead }, expectedAt })
+  }
+  if (preemptedAt !== null) {
+    const detail = 'It was put back, so that a critical run has its slot; no attempt was spent.'
+    reasons.push({
+      code: 'preempted',
+      detail,
+      evidence: { queue, class: queueClass, at: preemptedAt },
+      expectedAt: null,
+    })
+  }
+  return reasons
 }

@@ -1,3 +1,4 @@
+import type { QueueClass } from '../flow/classes.ts'
 import type { Uuid } from '../kernel/ids.ts'
 
 /** Why a run has not run, or a job does not: a closed list, told to tenants. What can be waited for comes before `running`. */
@@ -17,6 +18,8 @@ export const whyCodes = [
   'breaker-open',
   'no-executor',
   'pool-full',
+  'class-waits',
+  'preempted',
   'next-in-line',
   'on-its-way',
   'running',
@@ -44,6 +47,8 @@ export interface Evidence {
   runIds?: Uuid[]
   jobId?: Uuid
   queue?: string
+  /** Of the queue. */
+  class?: QueueClass
   host?: string
   limitId?: Uuid
   /** The value of a limit's key. */
@@ -86,7 +91,7 @@ export interface Why {
 }
 
 /** What keeps nothing from going on. */
-const asides: ReadonlySet<WhyCode> = new Set(['running', 'last-skipped', 'last-missed'])
+const asides: ReadonlySet<WhyCode> = new Set(['preempted', 'running', 'last-skipped', 'last-missed'])
 
 const waitingCodes: ReadonlySet<WhyCode> = new Set(whyCodes.slice(0, whyCodes.indexOf('running')))
 

@@ -7,7 +7,7 @@ import { createTestClock } from '../../src/clock/test-clocks.ts'
 import type { Ctx } from '../../src/db/context.ts'
 import type { NewLimit } from '../../src/flow/limit.ts'
 import { createLimit, pauseLimit } from '../../src/flow/limits.ts'
-import { createQueue, pauseQueue } from '../../src/flow/queues.ts'
+import { createQueue, pauseQueue, updateQueue } from '../../src/flow/queues.ts'
 import { archiveJob } from '../../src/job/archive.ts'
 import { createJob } from '../../src/job/create.ts'
 import type { NewJob } from '../../src/job/job.ts'
@@ -191,6 +191,17 @@ describe('a run', () => {
     const id = await one()
     await announce(4)
     expect((await whyRun(id)).reasons).toMatchObject([{ code: 'pool-full', evidence: { limit: 4, used: 4 } }])
+  })
+
+  it('that waits beside slots that are kept for critical runs says so', async () => {
+    const { id: alarms } = await createQueue(stage.ctx, { name: 'alarms', class: 'critical' })
+    const id = await one()
+    await announce(3)
+    expect((await whyRun(id)).reasons).toMatchObject([
+      { code: 'class-waits', evidence: { class: 'standard', limit: 4, used: 3 } },
+    ])
+    await updateQueue(stage.ctx, alarms, { class: 'standard' })
+    expect((await whyRun(id)).reasons).toMatchObject([{ code: 'next-in-line' }])
   })
 
   it('with nothing in its way says how many come before it', async () => {

@@ -4,6 +4,7 @@ import type { Owed } from '@meridian/core/flow/lines'
 import type { Log } from '@meridian/core/kernel/log'
 import { type Admitted, admitRuns, type Capacity, lookAhead, readCapacity } from '@meridian/core/run/admit'
 import { type AdmittedByClass, admitByClass } from '@meridian/core/run/admit-by-class'
+import type { Preempted } from '@meridian/core/run/preempt'
 import { returnQueued } from '@meridian/core/run/rescue'
 import { tidyRunTables } from '@meridian/core/run/tidy'
 import type { Carrier, Parcel } from '../carrier.ts'
@@ -15,7 +16,7 @@ export interface DispatcherOptions {
   poolId: number
   carrier: Carrier
   log: Log
-  /** Tells whoever performs a run that it was cancelled for a newer one. */
+  /** Tells whoever performs a run that it was cancelled for a newer one, or put back for a critical one. */
   interrupt(runId: string, fence: number): void
   /** The longest sleep: what makes a lost wake-up harmless. */
   pollMs: number
@@ -88,7 +89,8 @@ export class Dispatcher {
     const limit = Math.round(capacity.slots + slackSeconds * capacity.finishedPerSecond)
     const batch = Math.max(1, Math.min(batchMax, Math.ceil(limit / 2)))
     const roomMin = Math.min(batch, Math.round(gatherSeconds * capacity.finishedPerSecond))
-    const { critical, others, criticalWaits } = await this.#admit(capacity, { batch, limit, roomMin })
+    const { critical, others, preempted, criticalWaits } = await this.#admit(capacity, { batch, limit, roomMin })
+    for (const run of preempted) this.#stop(run)
     const count = critical.length + others.length
     if (count > 0) {
       // One batch is on its way while the next is admitted, no more: Redis stays shallow.
@@ -128,7 +130,14 @@ export class Dispatcher {
       onStopped: ({ id, fence }: { id: string; fence: number }) => interrupt(id, fence),
     }
     if (usesClasses) return admitByClass(engine, { ...options, slots, owed: this.#owedByClass })
-    return { critical: [], others: await admitRuns(engine, { ...options, owed: this.#owed }), criticalWaits: false }
+    const others = await admitRuns(engine, { ...options, owed: this.#owed })
+    return { critical: [], others, preempted: [], criticalWaits: false }
+  }
+
+  #stop({ tenantId, queueId, id, fence }: Preempted): void {
+    const { interrupt, log } = this.#options
+    log.info({ tenantId, queueId, runId: id }, 'a run was put back: a critical one has its slot')
+    interrupt(id, fence)
   }
 
   /** How long the look for a run may wait that is due in `leftMs`, in milliseconds. */
