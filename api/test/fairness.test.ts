@@ -1,3 +1,4 @@
+import { tenantScopes } from '@meridian/core/access/scope'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Problem, startTestApi, type TestApi } from './api.ts'
 
@@ -79,4 +80,19 @@ test.each([
   const { status, body } = await client.get<Problem>(`/v1/fairness?${query}`)
   expect(status).toBe(422)
   expect(body.errors?.[0]?.pointer).toBe(pointer)
+})
+
+test('an operator sets what an organisation may have, and nobody else can', async () => {
+  const { client } = await api.tenant()
+  const set = async (by: typeof client, share: unknown) => {
+    const { status, text } = await by.send('PATCH', '/v1/fairness/share', share)
+    return { status, body: JSON.parse(text) as unknown }
+  }
+  const first = await set(client, { weight: 2.5 })
+  expect(first).toMatchObject({ status: 200, body: { weight: 2.5 } })
+  expect(await set(client, { concurrency: 7 })).toEqual({ status: 200, body: { weight: 2.5, concurrency: 7 } })
+  const { secret } = (await client.post<{ secret: string }>('/v1/keys', { name: 'own', scopes: tenantScopes })).body
+  expect((await set(api.as(secret), { weight: 9 })).status).toBe(403)
+  const { rows } = await api.db.owner.query("select data from events where type = 'share.updated' order by xid, seq")
+  expect(rows).toMatchObject([{ data: { weight: 2.5 } }, { data: { concurrency: 7 } }])
 })

@@ -317,6 +317,8 @@ export const stats = (to: Connection) => ({
   runs: (query?: Query<wire.GetRunStatsData>, options?: CallOptions) =>
     value(api.getRunStats({ ...call(to, options), ...(query === undefined ? {} : { query }) })),
   open: (options?: CallOptions) => value(api.getOpenRuns(call(to, options))),
+  /** Sets what share it may have; for operators. */
+  setShare: (body: wire.ShareChanges, options?: CallOptions) => value(api.setShare({ ...call(to, options), body })),
   upcoming: async (query?: Query<wire.ListUpcomingData>, options?: CallOptions) =>
     (await value(api.listUpcoming({ ...call(to, options), ...(query === undefined ? {} : { query }) }))).data,
   /** What share of the slots the organisation and its queues got, and how long runs waited. */

@@ -1,3 +1,6 @@
+import { concurrencyValue, weightValue } from '@meridian/core/flow/queue'
+import { queuePools } from '@meridian/core/flow/queues'
+import { setShare } from '@meridian/core/flow/set-share'
 import { shareReport } from '@meridian/core/flow/shares'
 import { validationFailed } from '@meridian/core/kernel/errors'
 import { z } from 'zod'
@@ -29,4 +32,33 @@ const report = operation({
   },
 })
 
-export const fairnessOperations = [report]
+const share = operation({
+  id: 'setShare',
+  method: 'patch',
+  path: '/v1/fairness/share',
+  tag: 'Stats',
+  summary: 'Set what share of the slots the organisation may have',
+  description: 'For operators: no role and no key that a tenant makes can do it. What is left out stays.',
+  access: needs('shares:write'),
+  body: z
+    .strictObject({ weight: weightValue.optional(), concurrency: concurrencyValue.optional() })
+    .meta({ id: 'ShareChanges' }),
+  example: { weight: 2 },
+  answer: {
+    status: 200,
+    description: 'The share.',
+    schema: z
+      .strictObject({
+        weight: z.number().meta({ description: 'Its share where slots are scarce, beside those of others.' }),
+        concurrency: z.int().meta({ description: 'The most slots of each pool that it may have at once.' }),
+      })
+      .meta({ id: 'Share' }),
+  },
+  async handle({ ctx, body, services }) {
+    const after = await setShare(ctx, body)
+    for (const pool of await queuePools(ctx)) services.wake.forQueue(pool)
+    return after
+  },
+})
+
+export const fairnessOperations = [report, share]

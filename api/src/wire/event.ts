@@ -30,6 +30,7 @@ const prefixOf = (type: EventType): IdPrefix => {
   if (noun === 'breaker') return 'brk'
   if (noun === 'limit') return 'lim'
   if (noun === 'project') return 'prj'
+  if (noun === 'share') return 'ten'
   if (noun === 'key') return 'key'
   if (noun === 'import') return 'imp'
   if (noun === 'operation') return 'op'

@@ -10,6 +10,7 @@ export const scopes = [
   'queues:read',
   'queues:write',
   'limits:pin',
+  'shares:write',
   'calendars:read',
   'calendars:write',
   'projects:read',
@@ -22,7 +23,7 @@ export const scopes = [
 export type Scope = (typeof scopes)[number]
 
 /** What only operators may do: no role stands for it, and a tenant can't give it to a key. */
-export const operatorScopes: ReadonlySet<Scope> = new Set(['limits:pin'])
+export const operatorScopes: ReadonlySet<Scope> = new Set(['limits:pin', 'shares:write'])
 
 /** All that a tenant may do in its own projects. */
 export const tenantScopes: readonly Scope[] = scopes.filter((scope) => !operatorScopes.has(scope))

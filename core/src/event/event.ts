@@ -52,6 +52,7 @@ export const eventTypes = [
   'limit.resumed',
   'limit.pinned',
   'limit.unpinned',
+  'share.updated',
   'breaker.stuck',
   'breaker.unstuck',
   'certificate.mismatch',

@@ -16,6 +16,7 @@ import { setJobMode } from '../../src/job/shadow.ts'
 import type { Uuid } from '../../src/kernel/ids.ts'
 import { acceptMinding, acceptRuns } from '../../src/run/accept.ts'
 import { announceExecutor } from '../../src/run/admit.ts'
+import { admitByClass } from '../../src/run/admit-by-class.ts'
 import { cancelRun } from '../../src/run/cancel.ts'
 import { batchValue } from '../../src/run/create-key.ts'
 import { expireRuns } from '../../src/run/expire.ts'
@@ -202,6 +203,23 @@ describe('a run', () => {
     ])
     await updateQueue(stage.ctx, alarms, { class: 'standard' })
     expect((await whyRun(id)).reasons).toMatchObject([{ code: 'next-in-line' }])
+  })
+
+  it('that was put back for a critical one says so, beside what it waits for', async () => {
+    const { id: alarms } = await createQueue(stage.ctx, { name: 'sirens', class: 'critical' })
+    const { id: nightly } = await createQueue(stage.ctx, { name: 'nightly', class: 'bulk', preemptible: true })
+    const look = () =>
+      admitByClass(stage.db.engine, { pool: 1, batch: 10, slots: 8, capacity: 8, aheadMs: 25, queuedSeconds: 5 })
+    await stage.accept(...Array.from({ length: 7 }, () => ({ queue: 'nightly' })))
+    await stage.claim((await look()).others)
+    await stage.accept({ queue: 'sirens' }, { queue: 'sirens' })
+    const { preempted } = await look()
+    await announce()
+    expect((await whyRun(preempted[0]?.id)).reasons).toMatchObject([
+      { code: 'next-in-line' },
+      { code: 'preempted', evidence: { queue: 'nightly', class: 'bulk' } },
+    ])
+    for (const id of [alarms, nightly]) await updateQueue(stage.ctx, id, { class: 'standard' })
   })
 
   it('with nothing in its way says how many come before it', async () => {

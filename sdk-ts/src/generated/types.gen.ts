@@ -954,7 +954,7 @@ export type Event = {
      * Its place in the order of all events; a stream resumes behind it.
      */
     id: string;
-    type: 'run.created' | 'runs.created' | 'run.debounced' | 'run.retrying' | 'run.rescued' | 'run.held' | 'run.stuck' | 'run.unstuck' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'dead-letter.quarantined' | 'dead-letter.redriven' | 'dead-letter.discarded' | 'dead-letter.reopened' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.stuck' | 'job.unstuck' | 'job.repaired' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'breaker.opened' | 'breaker.recovered' | 'breaker.closed' | 'breaker.configured' | 'limit.created' | 'limit.updated' | 'limit.deleted' | 'limit.paused' | 'limit.resumed' | 'limit.pinned' | 'limit.unpinned' | 'breaker.stuck' | 'breaker.unstuck' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'operation.stuck' | 'operation.unstuck' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
+    type: 'run.created' | 'runs.created' | 'run.debounced' | 'run.retrying' | 'run.rescued' | 'run.held' | 'run.preempted' | 'run.stuck' | 'run.unstuck' | 'run.succeeded' | 'run.failed' | 'run.cancelled' | 'run.expired' | 'run.skipped' | 'dead-letter.quarantined' | 'dead-letter.redriven' | 'dead-letter.discarded' | 'dead-letter.reopened' | 'occurrence.missed' | 'occurrence.skipped' | 'occurrence.edited' | 'job.created' | 'job.updated' | 'job.paused' | 'job.resumed' | 'job.archived' | 'job.unarchived' | 'job.deleted' | 'job.moved' | 'job.stuck' | 'job.unstuck' | 'job.repaired' | 'job.shadowed' | 'job.switched' | 'job.pinged' | 'queue.created' | 'queue.updated' | 'queue.paused' | 'queue.resumed' | 'breaker.opened' | 'breaker.recovered' | 'breaker.closed' | 'breaker.configured' | 'limit.created' | 'limit.updated' | 'limit.deleted' | 'limit.paused' | 'limit.resumed' | 'limit.pinned' | 'limit.unpinned' | 'share.updated' | 'breaker.stuck' | 'breaker.unstuck' | 'certificate.mismatch' | 'calendar.created' | 'calendar.updated' | 'calendar.deleted' | 'blackout.created' | 'blackout.updated' | 'blackout.deleted' | 'project.created' | 'project.updated' | 'key.created' | 'key.revoked' | 'operation.created' | 'operation.progressed' | 'operation.paused' | 'operation.resumed' | 'operation.aborted' | 'operation.finished' | 'operation.stuck' | 'operation.unstuck' | 'import.created' | 'import.switched' | 'test-clock.created' | 'test-clock.advanced' | 'test-clock.deleted' | 'partition.overflow';
     at: string;
     /**
      * The id of what it is about.
@@ -3507,10 +3507,26 @@ export type SchedulePreview = {
 /**
  * What a credential may do.
  */
-export type Scope = 'jobs:read' | 'jobs:write' | 'runs:read' | 'runs:write' | 'payloads:read' | 'queues:read' | 'queues:write' | 'limits:pin' | 'calendars:read' | 'calendars:write' | 'projects:read' | 'projects:write' | 'keys:read' | 'keys:write' | 'operations:read' | 'operations:write';
+export type Scope = 'jobs:read' | 'jobs:write' | 'runs:read' | 'runs:write' | 'payloads:read' | 'queues:read' | 'queues:write' | 'limits:pin' | 'shares:write' | 'calendars:read' | 'calendars:write' | 'projects:read' | 'projects:write' | 'keys:read' | 'keys:write' | 'operations:read' | 'operations:write';
 
 export type SetJobMode = {
     mode: JobMode;
+};
+
+export type Share = {
+    /**
+     * Its share where slots are scarce, beside those of others.
+     */
+    weight: number;
+    /**
+     * The most slots of each pool that it may have at once.
+     */
+    concurrency: number;
+};
+
+export type ShareChanges = {
+    weight?: number;
+    concurrency?: number;
 };
 
 export type SignedCertificate = {
@@ -3753,7 +3769,7 @@ export type Why = {
     expiresAt: string | null;
 };
 
-export type WhyCode = 'not-due' | 'waits-for-retry' | 'waits-for-earlier-run' | 'waits-for-batch' | 'waits-for-test-clock' | 'queue-paused' | 'queue-full' | 'limit-paused' | 'limit-full' | 'limit-rate' | 'tenant-paused' | 'tenant-full' | 'breaker-open' | 'no-executor' | 'pool-full' | 'next-in-line' | 'on-its-way' | 'running' | 'deadline-passed' | 'backlog-full' | 'skipped' | 'cancelled' | 'failed' | 'succeeded' | 'job-archived' | 'job-paused' | 'in-shadow' | 'no-schedule' | 'schedule-over' | 'blackout' | 'calendar' | 'scheduler-behind' | 'last-skipped' | 'last-missed';
+export type WhyCode = 'not-due' | 'waits-for-retry' | 'waits-for-earlier-run' | 'waits-for-batch' | 'waits-for-test-clock' | 'queue-paused' | 'queue-full' | 'limit-paused' | 'limit-full' | 'limit-rate' | 'tenant-paused' | 'tenant-full' | 'breaker-open' | 'no-executor' | 'pool-full' | 'class-waits' | 'preempted' | 'next-in-line' | 'on-its-way' | 'running' | 'deadline-passed' | 'backlog-full' | 'skipped' | 'cancelled' | 'failed' | 'succeeded' | 'job-archived' | 'job-paused' | 'in-shadow' | 'no-schedule' | 'schedule-over' | 'blackout' | 'calendar' | 'scheduler-behind' | 'last-skipped' | 'last-missed';
 
 /**
  * What a reason is seen by; only what there is.
@@ -3765,6 +3781,10 @@ export type WhyEvidence = {
     runIds?: Array<string>;
     jobId?: string;
     queue?: string;
+    /**
+     * Of the queue.
+     */
+    class?: 'critical' | 'standard' | 'bulk';
     /**
      * Whose breaker holds it.
      */
@@ -6956,6 +6976,73 @@ export type GetFairnessResponses = {
 };
 
 export type GetFairnessResponse = GetFairnessResponses[keyof GetFairnessResponses];
+
+export type SetShareData = {
+    body: ShareChanges;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/fairness/share';
+};
+
+export type SetShareErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Too large (`payload-too-large`).
+     */
+    413: Problem;
+    /**
+     * Unsupported content type (`unsupported-media-type`).
+     */
+    415: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type SetShareError = SetShareErrors[keyof SetShareErrors];
+
+export type SetShareResponses = {
+    /**
+     * The share.
+     */
+    200: Share;
+};
+
+export type SetShareResponse = SetShareResponses[keyof SetShareResponses];
 
 export type GetForecastData = {
     body?: never;
