@@ -261,7 +261,7 @@ async function parametersOf(keyRing: KeyRing, rows: IntakeRow[], batch: boolean,
   const { blocks, places, lost } = await sealTogether(
     keyRing,
     rows.map((row, index) => ({ tenantId: row.tenantId, bytes: row.request, group: groupOf(row, index) })),
-    rows.every(({ dueAtMs }) => dueAtMs === null) ? blockBytesAtOnce : blockBytes,
+    rows.every(({ dueAtMs }) => dueAtMs === rows[0]?.dueAtMs) ? blockBytesAtOnce : blockBytes,
   )
   // Nothing may be written of a batch that is not whole; alone, a row without its request is refused by itself.
   for (const error of lost.values()) throw error

@@ -51,10 +51,13 @@ export function encodeRequest(request: RunRequest, body: Buffer | null): Buffer 
   if (endWithinMs !== undefined) head.e = endWithinMs
   if (expect !== undefined) head.x = expect
   if (callbacks !== undefined) head.c = callbacks
-  const headBuffer = Buffer.from(JSON.stringify(head))
-  const length = Buffer.allocUnsafe(lengthBytes)
-  length.writeUInt16BE(headBuffer.length)
-  return body === null ? Buffer.concat([length, headBuffer]) : Buffer.concat([length, headBuffer, body])
+  const json = JSON.stringify(head)
+  const headBytes = Buffer.byteLength(json)
+  const encoded = Buffer.allocUnsafe(lengthBytes + headBytes + (body?.length ?? 0))
+  encoded.writeUInt16BE(headBytes)
+  encoded.write(json, lengthBytes)
+  if (body !== null) encoded.set(body, lengthBytes + headBytes)
+  return encoded
 }
 
 /** What `encodeRequest` wrote. The body shares the buffer's memory. */
