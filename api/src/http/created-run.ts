@@ -6,9 +6,12 @@ import type { Services } from './env.ts'
 import type { Accepted } from './intake.ts'
 import { Reply } from './operation.ts'
 
+/** Whether its key led a create to a run that was there, of which only the id is known. */
+export const isFound = ({ outcome }: Accepted): boolean => outcome !== 'accepted' && outcome !== 'replayed'
+
 /** The run as it is shown to whoever asked for it. One that was there already is shown as it stands. */
-export const shownRun = async ({ runReads }: Services, ctx: Ctx, { run, outcome }: Accepted): Promise<Run> =>
-  outcome === 'accepted' || outcome === 'replayed' ? run : await runReads.get(ctx, run.id)
+export const shownRun = async ({ runReads }: Services, ctx: Ctx, accepted: Accepted): Promise<Run> =>
+  isFound(accepted) ? await runReads.get(ctx, accepted.run.id) : accepted.run
 
 /** The answer to a create: 201 and the run, or 200 and the earlier one that its key led to, with a header that says how. */
 export async function createdRun(

@@ -11,7 +11,7 @@ import { labelFields } from '@meridian/core/run/details'
 import { toRetryPolicy } from '@meridian/core/run/retry-policy'
 import { defaultPriority, type Run } from '@meridian/core/run/run'
 import { z } from 'zod'
-import { createdRun, existingRun, shownRun } from '../http/created-run.ts'
+import { createdRun, existingRun, isFound, shownRun } from '../http/created-run.ts'
 import type { Services } from '../http/env.ts'
 import type { Idempotency } from '../http/idempotency.ts'
 import { needs, operation, Reply } from '../http/operation.ts'
@@ -212,15 +212,20 @@ const createBatch = operation({
     throwMismatch(results)
     let next = 0
     const occurrence = { docsBase: services.config.publicUrl, requestId }
-    const runs = await Promise.all(
-      results.map(async (result) => (result.outcome === 'refused' ? null : await shownRun(services, ctx, result))),
+    const found = new Map<IntakeResult, Run>()
+    await Promise.all(
+      results.map((result) =>
+        result.outcome !== 'refused' && isFound(result)
+          ? shownRun(services, ctx, result).then((run) => found.set(result, run))
+          : undefined,
+      ),
     )
     return {
       data: rows.map((each) => {
         const result = 'row' in each ? results[next] : { outcome: 'refused' as const, error: each.error }
-        const run = 'row' in each ? runs[next++] : null
+        if ('row' in each) next++
         if (result === undefined) throw new Error('a flush left a row without an answer')
-        if (result.outcome !== 'refused') return runToWire(run ?? result.run)
+        if (result.outcome !== 'refused') return runToWire(found.get(result) ?? result.run)
         return { status: 'refused' as const, problem: toProblem(result.error, occurrence) }
       }),
     }

@@ -73,6 +73,7 @@ export const isUuid = (text: string): boolean => uuidPattern.test(text)
 export const uuidTimeMs = (id: Uuid): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const digitPairs = [...alphabet].flatMap((high) => [...alphabet].map((low) => high + low))
 const digitOf = new Map([...alphabet].map((character, index) => [character, BigInt(index)]))
 
 /** `job` + UUID -> `job_01h455vb4pex5vsknk084sn02q` (the TypeID form: Crockford base 32, 26 characters). */
@@ -80,13 +81,11 @@ export function toWireId(prefix: IdPrefix, id: Uuid): string {
   const hex = id.replaceAll('-', '')
   // 128 bits in digits of five, two zero bits in front: the first 8 bits make two digits, then 40 bits make eight.
   const first = Number.parseInt(hex.slice(0, 2), 16)
-  let text = `${prefix}_${alphabet[first >> 5]}${alphabet[first & 31]}`
+  let text = `${prefix}_${digitPairs[first]}`
   for (let start = 2; start < 32; start += 10) {
     const high = Number.parseInt(hex.slice(start, start + 5), 16)
     const low = Number.parseInt(hex.slice(start + 5, start + 10), 16)
-    for (const part of [high, low]) {
-      text += `${alphabet[part >> 15]}${alphabet[(part >> 10) & 31]}${alphabet[(part >> 5) & 31]}${alphabet[part & 31]}`
-    }
+    text += `${digitPairs[high >> 10]}${digitPairs[high & 1023]}${digitPairs[low >> 10]}${digitPairs[low & 1023]}`
   }
   return text
 }
