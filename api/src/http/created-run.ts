@@ -1,4 +1,5 @@
 import type { Ctx } from '@meridian/core/db/context'
+import type { FoundBy, IntakeResult } from '@meridian/core/run/accept'
 import type { Run } from '@meridian/core/run/run'
 import type { z } from 'zod'
 import { runToWire, type runWire } from '../wire/run.ts'
@@ -7,7 +8,8 @@ import type { Accepted } from './intake.ts'
 import { Reply } from './operation.ts'
 
 /** Whether its key led a create to a run that was there, of which only the id is known. */
-export const isFound = ({ outcome }: Accepted): boolean => outcome !== 'accepted' && outcome !== 'replayed'
+export const isFound = (result: IntakeResult): result is Accepted & { outcome: 'collected' | FoundBy } =>
+  result.outcome !== 'accepted' && result.outcome !== 'replayed' && result.outcome !== 'refused'
 
 /** The run as it is shown to whoever asked for it. One that was there already is shown as it stands. */
 export const shownRun = async ({ runReads }: Services, ctx: Ctx, accepted: Accepted): Promise<Run> =>

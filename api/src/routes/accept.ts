@@ -212,12 +212,9 @@ const createBatch = operation({
     throwMismatch(results)
     let next = 0
     const occurrence = { docsBase: services.config.publicUrl, requestId }
-    const found = new Map<IntakeResult, Run>()
-    await Promise.all(
-      results.map((result) =>
-        result.outcome !== 'refused' && isFound(result)
-          ? shownRun(services, ctx, result).then((run) => found.set(result, run))
-          : undefined,
+    const found = new Map(
+      await Promise.all(
+        results.filter(isFound).map(async (result) => [result.run.id, await shownRun(services, ctx, result)] as const),
       ),
     )
     return {
@@ -225,7 +222,7 @@ const createBatch = operation({
         const result = 'row' in each ? results[next] : { outcome: 'refused' as const, error: each.error }
         if ('row' in each) next++
         if (result === undefined) throw new Error('a flush left a row without an answer')
-        if (result.outcome !== 'refused') return runToWire(found.get(result) ?? result.run)
+        if (result.outcome !== 'refused') return runToWire(found.get(result.run.id) ?? result.run)
         return { status: 'refused' as const, problem: toProblem(result.error, occurrence) }
       }),
     }

@@ -1,4 +1,5 @@
 import { toWireId, type Uuid } from '@meridian/core/kernel/ids'
+import { isoInstant } from '@meridian/core/kernel/instant'
 
 /** What every attempt tells its target about itself. */
 export interface AttemptIdentity {
@@ -39,9 +40,9 @@ export function attemptHeaders(
 
 function ownHeaders({ runId, attempt, fence, nominalAtMs, dueAtMs }: AttemptIdentity, hasBody: boolean): string[] {
   const id = toWireId('run', runId)
-  const dueAt = instant(dueAtMs)
+  const dueAt = isoInstant(dueAtMs)
   // A run without a schedule has no other nominal instant than the one it is due at.
-  const nominalAt = nominalAtMs === null || nominalAtMs === dueAtMs ? dueAt : instant(nominalAtMs)
+  const nominalAt = nominalAtMs === null || nominalAtMs === dueAtMs ? dueAt : isoInstant(nominalAtMs)
   // biome-ignore format: names and values in pairs
   const headers = [
     'meridian-run-id', id,
@@ -67,21 +68,6 @@ export function traceparent(runId: Uuid, attempt: number): string {
   const node = runId.slice(19, 23) + runId.slice(24)
   const trace = runId.slice(0, 8) + runId.slice(9, 13) + runId.slice(14, 18) + node
   return `00-${trace}-${node.slice(0, 12)}${(attempt % 0x1_0000).toString(16).padStart(4, '0')}-01`
-}
-
-let textSecond = Number.NaN
-let secondText = ''
-
-/** ISO 8601 with milliseconds. Neighbours mostly share their second, which is the dear part of the text. */
-function instant(ms: number): string {
-  const second = Math.floor(ms / 1_000)
-  if (second !== textSecond) {
-    secondText = new Date(second * 1_000).toISOString().slice(0, 20)
-    textSecond = second
-  }
-  return `${secondText}${Math.floor(ms - second * 1_000)
-    .toString()
-    .padStart(3, '0')}Z`
 }
 
 /** The headers but those whose name, in lower case, is dropped. */
