@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Deadlines } from './deadline.ts'
 import type { Expectation } from './expectation.ts'
 import type { RetryPolicy } from './retry-policy.ts'
@@ -60,18 +61,26 @@ export function encodeRequest(request: RunRequest, body: Buffer | null): Buffer 
   return encoded
 }
 
-/** What `encodeRequest` wrote. The body shares the buffer's memory. */
+// Many runs ask for the same but for their bodies: reading the same head again costs more than all else of opening one.
+const heads = new LRUCache<string, Readonly<RunRequest>>({
+  maxSize: 4 * 1024 * 1024,
+  sizeCalculation: (_request, text) => 256 + text.length,
+})
+
+/** What `encodeRequest` wrote. The body shares the buffer's memory, the rest is shared with other runs: change neither. */
 export function decodeRequest(encoded: Buffer): RunRequest & { body: Buffer | null } {
   const end = lengthBytes + encoded.readUInt16BE()
-  const head = JSON.parse(encoded.toString('utf8', lengthBytes, end)) as Head
-  const request: RunRequest & { body: Buffer | null } = {
-    method: head.m,
-    url: head.u,
-    headers: head.h,
-    timeoutMs: head.t,
-    retry: head.r,
-    body: encoded.length > end ? encoded.subarray(end) : null,
+  const text = encoded.toString('utf8', lengthBytes, end)
+  let request = heads.get(text)
+  if (request === undefined) {
+    request = toRunRequest(JSON.parse(text) as Head)
+    heads.set(text, request)
   }
+  return { ...request, body: encoded.length > end ? encoded.subarray(end) : null }
+}
+
+function toRunRequest(head: Head): RunRequest {
+  const request: RunRequest = { method: head.m, url: head.u, headers: head.h, timeoutMs: head.t, retry: head.r }
   if (head.s !== undefined) request.startWithinMs = head.s
   if (head.e !== undefined) request.endWithinMs = head.e
   if (head.x !== undefined) request.expect = head.x

@@ -27,15 +27,29 @@ export function attemptHeaders(
   tenantHeaders: Readonly<Record<string, string>>,
   hasBody: boolean,
 ): AttemptHeaders {
-  const tenant: string[] = []
-  const replaced: string[] = []
-  for (const name of Object.keys(tenantHeaders)) {
-    tenant.push(name, tenantHeaders[name] ?? '')
-    const lowerCase = name.toLowerCase()
-    if (replaceable.has(lowerCase)) replaced.push(lowerCase)
-  }
+  const { tenant, replaced } = tenantPart(tenantHeaders)
   const own = ownHeaders(identity, hasBody)
   return { own: replaced.length === 0 ? own : withoutHeaders(own, (name) => replaced.includes(name)), tenant }
+}
+
+interface TenantPart {
+  tenant: string[]
+  /** Names, in lower case, that they set instead of us. */
+  replaced: string[]
+}
+
+// Runs that ask for the same share their headers.
+const tenantParts = new WeakMap<Readonly<Record<string, string>>, TenantPart>()
+
+function tenantPart(headers: Readonly<Record<string, string>>): TenantPart {
+  const known = tenantParts.get(headers)
+  if (known !== undefined) return known
+  const replaced = Object.keys(headers)
+    .map((name) => name.toLowerCase())
+    .filter((name) => replaceable.has(name))
+  const part = { tenant: Object.entries(headers).flat(), replaced }
+  tenantParts.set(headers, part)
+  return part
 }
 
 function ownHeaders({ runId, attempt, fence, nominalAtMs, dueAtMs }: AttemptIdentity, hasBody: boolean): string[] {
