@@ -9,7 +9,10 @@ test('a person sees who holds the slots of a queue and who waits, gives it more,
 }) => {
   await sdk.queues.create({ name: label, concurrency: 1 })
   const start = () =>
-    sdk.runs.create({ target: { type: 'http', url: receiver.url(label, 'slow/20000') }, queue: label })
+    sdk.runs.create({
+      target: { type: 'http', url: receiver.url(label, 'slow/55000'), timeout: 'PT90S' },
+      queue: label,
+    })
   const first = await start()
   await expect.poll(async () => (await sdk.runs.get(first.id)).status).toBe('running')
   const second = await start()
@@ -64,7 +67,7 @@ test('a person sets a limit for each customer, sees it fill, changes it, and lif
   await expect(page.getByText('No run has minded it within a day.')).toBeVisible()
 
   const body = { customer: { id: 'c-7' } }
-  const target = { type: 'http', url: receiver.url(label, 'slow/20000'), body } as const
+  const target = { type: 'http', url: receiver.url(label, 'slow/55000'), timeout: 'PT90S', body } as const
   const runs = [await sdk.runs.create({ target, queue: label }), await sdk.runs.create({ target, queue: label })]
   const row = page.getByRole('row').filter({ hasText: 'c-7' })
   await expect(row.getByRole('meter')).toHaveAttribute('aria-valuetext', '1 of 1')
@@ -97,7 +100,10 @@ test('a person sees what share of the slots a queue got, and how long its runs w
   receiver,
 }) => {
   await sdk.queues.create({ name: label, weight: 2.5 })
-  const run = await sdk.runs.create({ target: { type: 'http', url: receiver.url(label, 'slow/20000') }, queue: label })
+  const run = await sdk.runs.create({
+    target: { type: 'http', url: receiver.url(label, 'slow/55000'), timeout: 'PT90S' },
+    queue: label,
+  })
   const shareOf = async () => (await sdk.stats.fairness()).queues.find(({ queue }) => queue === label)
   await expect.poll(async () => (await shareOf())?.received ?? 0).toBeGreaterThan(0)
   await open(page, `${base}/queues`)
