@@ -9,7 +9,9 @@ declare global {
       message: string
       /** What it means and what to do, in the words of the API. */
       detail?: string
-      requestId?: string
+      requestId?: string | undefined
+      /** After how many seconds another try makes sense. */
+      waitSeconds?: number | undefined
     }
 
     interface Locals {
@@ -18,6 +20,8 @@ declare global {
       now: number
       session: { id: string; session: Session } | undefined
       me: Me | undefined
+      /** Why nobody can tell who asks: the API does not answer, or asks for patience. */
+      trouble: unknown
       /** The project that the path names, with the API as this person may use it there. */
       open: { tenant: Tenant; project: Project; sdk: Meridian } | undefined
     }

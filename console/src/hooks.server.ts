@@ -35,7 +35,11 @@ const requirePerson: Handle = async ({ event, resolve }) => {
   try {
     locals.me = await readMe(session.token)
   } catch (thrown) {
-    if (!isEnded(thrown)) throw thrown
+    // Told by the page, which keeps its look and its address; thrown here it would be a bare sentence.
+    if (!isEnded(thrown)) {
+      locals.trouble = thrown
+      return resolve(event)
+    }
     await sessions.destroy(id)
     cookies.delete(sessionCookie, cookieBase)
     return signIn(event)
@@ -70,7 +74,8 @@ export const handle = sequence(logRequest, readPreferences, requirePerson)
 export const handleError: HandleServerError = ({ error: caught, event, kind }) => {
   if (kind !== 'unknown') return
   if (caught instanceof MeridianProblem) {
-    return { status: caught.status, message: caught.title, detail: caught.detail, requestId: caught.requestId }
+    const { status, title: message, detail, requestId, retryAfterSeconds: waitSeconds } = caught
+    return { status, message, detail, requestId, waitSeconds }
   }
   if (caught instanceof MeridianConnectionError) {
     log.error({ err: caught, route: event.route.id }, 'the API does not answer')

@@ -21,11 +21,14 @@ export interface MeridianOptions {
   timeoutMs?: number | undefined
   /** How many further tries a request gets where that is safe: 3. */
   retries?: number | undefined
+  /** A server that asks to wait longer than this is told to the caller instead: a minute. */
+  patienceMs?: number | undefined
   fetch?: typeof fetch | undefined
 }
 
 const timeoutDefaultMs = 30_000
 const retriesDefault = 3
+const patienceDefaultMs = 60_000
 
 /** The Meridian API, with one credential. */
 export class Meridian {
@@ -67,6 +70,7 @@ export class Meridian {
       fetch: plainFetch,
       timeoutMs: options.timeoutMs ?? timeoutDefaultMs,
       retries: options.retries ?? retriesDefault,
+      patienceMs: options.patienceMs ?? patienceDefaultMs,
     })
     const to: Connection = {
       client: createClient(createConfig({ baseUrl, headers, fetch: transport, throwOnError: true })),

@@ -6,12 +6,12 @@ export interface TransportOptions {
   timeoutMs: number
   /** How many further tries a request gets. */
   retries: number
+  /** A server that asks to wait longer is told to the caller instead. */
+  patienceMs: number
 }
 
 const firstDelayMs = 200
 const delayMaxMs = 5_000
-/** A server that asks for more patience than this is told to the caller instead. */
-const askedMaxMs = 60_000
 
 // With these, the API or whatever stands before it says that nothing was done.
 const untouched = new Set([429, 503])
@@ -32,7 +32,7 @@ export function createTransport(options: TransportOptions): typeof fetch {
       if (outcome instanceof Response) return outcome
       if (isLast || !outcome.isSafe) throw outcome.error
       const waitMs = outcome.askedMs ?? backoffMs(attempt)
-      if (waitMs > askedMaxMs) throw outcome.error
+      if (waitMs > options.patienceMs) throw outcome.error
       await pause(waitMs, request.signal)
     }
   }

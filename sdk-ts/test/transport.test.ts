@@ -18,7 +18,7 @@ afterEach(() => {
 })
 
 /** A server that gives these answers one after the other, and a client of it. */
-async function against(answers: Answer[], options: { retries?: number; timeoutMs?: number } = {}) {
+async function against(answers: Answer[], options: { retries?: number; timeoutMs?: number; patienceMs?: number } = {}) {
   const seen: Seen[] = []
   server = createServer((incoming, outgoing) => {
     let body = ''
@@ -84,6 +84,14 @@ test('Retry-After is honoured', async () => {
 test('a server that asks for too much patience is told to the caller', async () => {
   const { seen, meridian } = await against([problem(503, 'dependency-unavailable', { 'retry-after': '3600' })])
   await expect(meridian.runs.create(run)).rejects.toMatchObject({ status: 503, retryAfterSeconds: 3_600 })
+  expect(seen).toHaveLength(1)
+})
+
+test('a caller in a hurry hears at once that it is to wait', async () => {
+  const { seen, meridian } = await against([problem(429, 'rate-limited', { 'retry-after': '12' })], {
+    patienceMs: 1_500,
+  })
+  await expect(meridian.runs.get('run_1')).rejects.toMatchObject({ status: 429, retryAfterSeconds: 12 })
   expect(seen).toHaveLength(1)
 })
 

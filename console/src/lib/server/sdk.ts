@@ -4,9 +4,13 @@ import type { ProblemView } from '#lib/problem.ts'
 import { API_URL } from '$app/env/private'
 import type { Session } from './session.ts'
 
+// A person looks at an empty screen meanwhile, and would rather know.
+const patienceMs = 1_500
+const timeoutMs = 15_000
+
 /** The API as one person may use it; in a project once one is named. */
 export function sdkFor(token: string | undefined, projectId?: string): Meridian {
-  return new Meridian({ baseUrl: API_URL.href, token, projectId })
+  return new Meridian({ baseUrl: API_URL.href, token, projectId, patienceMs, timeoutMs })
 }
 
 /** Trades an ID token for a session of the API. Throws a `MeridianProblem` when the person is not known there. */

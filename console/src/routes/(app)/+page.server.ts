@@ -5,6 +5,7 @@ import type { PageServerLoad } from './$types'
 
 /** Opens the project that was open last, else the first. Whoever has none is told so. */
 export const load: PageServerLoad = ({ locals, cookies }) => {
+  if (locals.trouble !== undefined) throw locals.trouble
   const me = locals.me
   const [tenant = '', project = ''] = (cookies.get(projectCookie) ?? '').split('/')
   if (me && findProject(me, tenant, project)) redirect(303, `/${tenant}/${project}`)
