@@ -1,4 +1,4 @@
-import { type IntakeRow, prepareRun } from '@meridian/core/run/accept'
+import { type IntakeRow, prepareRun } from '@meridian/core/run/prepare'
 import { httpTargetValue } from '@meridian/core/run/target'
 import { testCtx } from '@meridian/core/testing/factories'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,6 +1,7 @@
-import { acceptRuns, prepareRun } from '@meridian/core/run/accept'
+import { acceptRuns } from '@meridian/core/run/accept'
 import { getRunResponse } from '@meridian/core/run/get'
 import { listRunLogs } from '@meridian/core/run/logs'
+import { prepareRun } from '@meridian/core/run/prepare'
 import { retryPolicyValue, toRetryPolicy } from '@meridian/core/run/retry-policy'
 import { createTenant, testCtx } from '@meridian/core/testing/factories'
 import { describe, expect, it } from 'vitest'

@@ -77,6 +77,6 @@ describe('canonicalJson', () => {
   test('tells different documents apart', () => {
     expect(canonicalJson({ a: 1, b: [1, 2] })).not.toBe(canonicalJson({ a: 1, b: [2, 1] }))
     expect(canonicalJson({ a: undefined })).toBe('{}')
-    expect(canonicalJson(new Date(0))).toBe('"1970-01-01T00:00:00.000Z"')
+    expect(canonicalJson({ at: new Date(1) })).not.toBe(canonicalJson({ at: new Date(2) }))
   })
 })

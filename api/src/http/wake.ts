@@ -1,6 +1,7 @@
 import type { Clock } from '@meridian/core/kernel/clock'
-import type { IntakeResult, IntakeRow } from '@meridian/core/run/accept'
+import type { IntakeResult } from '@meridian/core/run/accept'
 import type { Cancelled } from '@meridian/core/run/cancel'
+import type { IntakeRow } from '@meridian/core/run/prepare'
 import { cancelChannel, lookAheadMs, slotsFreed, wakeChannel } from '@meridian/core/run/wake'
 import type { Redis } from 'ioredis'
 

@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto'
 import type { Ctx } from '@meridian/core/db/context'
 import { queueNameValue } from '@meridian/core/flow/queue'
-import { findQueue, resolveQueue } from '@meridian/core/flow/queues'
+import { findQueue } from '@meridian/core/flow/queues'
 import { AppError, validationFailed } from '@meridian/core/kernel/errors'
 import { uuidv7 } from '@meridian/core/kernel/ids'
-import { type IntakeResult, type IntakeRow, prepareRun } from '@meridian/core/run/accept'
+import type { IntakeResult } from '@meridian/core/run/accept'
 import { batchValue, debounceValue, deduplicationValue } from '@meridian/core/run/create-key'
 import { deadlineFields, toDeadlines } from '@meridian/core/run/deadline'
 import { labelFields } from '@meridian/core/run/details'
+import { type IntakeRow, type NewRun, prepareRun, prepareRuns } from '@meridian/core/run/prepare'
 import { toRetryPolicy } from '@meridian/core/run/retry-policy'
 import { defaultPriority, type Run } from '@meridian/core/run/run'
 import { z } from 'zod'
@@ -49,10 +50,11 @@ const batchMax = 1_000
 
 const dryRunQuery = z.strictObject({ dryRun: dryRunFlag('Checks everything, writes nothing, answers 200 as if.') })
 
-const prepare = ({ ctx, body, idempotency, services }: PrepareInput): Promise<IntakeRow> => {
+/** Throws `validation-failed` for a target that must not be called. */
+function toNewRun(services: Services, body: NewRunBody, idempotency: Idempotency | null): NewRun {
   requireCallable(services, body.target, '/target')
   const { target, queue, priority, dueAt, retry, tags, metadata, deduplication, debounce, batch } = body
-  return prepareRun(ctx, {
+  return {
     target,
     queue,
     priority,
@@ -66,8 +68,12 @@ const prepare = ({ ctx, body, idempotency, services }: PrepareInput): Promise<In
     ...toDeadlines(body),
     idempotencyKey: idempotency?.key,
     fingerprint: idempotency?.fingerprint,
-  })
+  }
 }
+
+const prepare = ({ ctx, body, idempotency, services }: PrepareInput): Promise<IntakeRow> =>
+  prepareRun(ctx, toNewRun(services, body, idempotency))
+
 interface PrepareInput {
   ctx: Ctx
   body: NewRunBody
@@ -169,8 +175,6 @@ const batchRow = z
   .transform((value) => newRun.safeParse(value, { reportInput: true }))
   .meta({ $ref: '#/components/schemas/NewRun' })
 
-type Row = { row: IntakeRow } | { error: unknown }
-
 const createBatch = operation({
   id: 'createRuns',
   method: 'post',
@@ -189,53 +193,43 @@ const createBatch = operation({
     schema: z.strictObject({ data: z.array(z.union([runWire, refusedRun])) }),
   },
   async handle({ ctx, body, idempotency, services, requestId }) {
-    await makeQueues(
-      ctx,
-      body.runs.flatMap(({ data }) => (data === undefined ? [] : [data])),
-    )
-    const rows = await Promise.all(
-      body.runs.map(async (parsed, index): Promise<Row> => {
-        try {
-          if (!parsed.success) throw validationFailed(fieldProblems(parsed.error.issues))
-          const own = idempotency && { ...idempotency, key: `${idempotency.key}\u001f${index}` }
-          return { row: await prepare({ ctx, body: parsed.data, idempotency: own, services }) }
-        } catch (error) {
-          // What says nothing about the row fails the batch: nothing of it is written yet.
-          if (!(error instanceof AppError) || error.code === 'dependency-unavailable') throw error
-          return { error: atPointer(`/runs/${index}`, error) }
-        }
-      }),
-    )
-    const good = rows.flatMap((each) => ('row' in each ? [each.row] : []))
+    const asked = body.runs.map((parsed, index): NewRun | AppError => {
+      if (!parsed.success) return validationFailed(fieldProblems(parsed.error.issues))
+      const own = idempotency && { ...idempotency, key: `${idempotency.key}\u001f${index}` }
+      try {
+        return toNewRun(services, parsed.data, own)
+      } catch (error) {
+        if (error instanceof AppError) return error
+        throw error
+      }
+    })
+    const rows = await prepareRuns(ctx, asked)
+    const good = rows.filter((row): row is IntakeRow => !(row instanceof AppError))
     const digest = hash('sha256', good.map(({ id }) => id).join(''), 'hex')
     const results = good.length === 0 ? [] : await services.intake.acceptBatch(good, digest)
     throwMismatch(results)
-    let next = 0
-    const occurrence = { docsBase: services.config.publicUrl, requestId }
     const found = new Map(
       await Promise.all(
         results.filter(isFound).map(async (result) => [result.run.id, await shownRun(services, ctx, result)] as const),
       ),
     )
+    const occurrence = { docsBase: services.config.publicUrl, requestId }
+    const refused = (index: number, error: AppError) => ({
+      status: 'refused' as const,
+      problem: toProblem(atPointer(`/runs/${index}`, error), occurrence),
+    })
+    const written = results.values()
     return {
-      data: rows.map((each) => {
-        const result = 'row' in each ? results[next] : { outcome: 'refused' as const, error: each.error }
-        if ('row' in each) next++
+      data: rows.map((row, index) => {
+        if (row instanceof AppError) return refused(index, row)
+        const { value: result } = written.next()
         if (result === undefined) throw new Error('a flush left a row without an answer')
-        if (result.outcome !== 'refused') return runToWire(found.get(result.run.id) ?? result.run)
-        return { status: 'refused' as const, problem: toProblem(result.error, occurrence) }
+        if (result.outcome === 'refused') return refused(index, result.error)
+        return runToWire(found.get(result.run.id) ?? result.run)
       }),
     }
   },
 })
-
-/** Once for each name, before the rows ask for them all at the same time. */
-async function makeQueues(ctx: Ctx, bodies: readonly NewRunBody[]): Promise<void> {
-  for (const name of new Set(bodies.map(({ queue }) => queue ?? 'default'))) {
-    // A queue that can't be made is told at the rows that want it.
-    await resolveQueue(ctx, name).catch(() => undefined)
-  }
-}
 
 /** All rows carry the print of the whole batch, so one mismatch means another batch. */
 function throwMismatch(results: readonly IntakeResult[]): void {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { type Ctx, withTx } from '../db/context.ts'
-import { acceptRuns, prepareRun } from '../run/accept.ts'
+import { acceptRuns } from '../run/accept.ts'
+import { prepareRun } from '../run/prepare.ts'
 import { httpTargetValue } from '../run/target.ts'
 import { createTenant, type TestTenant, testCtx } from '../testing/factories.ts'
 import { trailOf, unknownId } from '../testing/job-samples.ts'

@@ -1,6 +1,3 @@
-import { actorText } from '../access/audit.ts'
-import { requireScope } from '../access/scope.ts'
-import { testClockNowMs, virtualPool } from '../clock/virtual.ts'
 import {
   arrayLiteral,
   byteaArray,
@@ -10,68 +7,15 @@ import {
   textArrayLiteral,
   toAppError,
 } from '../db/client.ts'
-import { type Ctx, withRead } from '../db/context.ts'
-import { type Lane, laneColumns } from '../flow/lanes.ts'
-import { resolveQueue } from '../flow/queues.ts'
-import { AppError, validationFailed } from '../kernel/errors.ts'
-import { type Uuid, uuidv7 } from '../kernel/ids.ts'
+import { laneColumns } from '../flow/lanes.ts'
+import { AppError } from '../kernel/errors.ts'
+import type { Uuid } from '../kernel/ids.ts'
 import { sealTogether } from '../secret/block.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import { createKeyOf, type KeyRules } from './create-key.ts'
-import { type Deadlines, deadlinesOf } from './deadline.ts'
-import { detailsJson, detailsOf, type Metadata, type RunDetails } from './details.ts'
-import { takeLane } from './lane.ts'
+import { detailsJson } from './details.ts'
 import { type OverlapRule, overlapCodes } from './overlap.ts'
-import { bodyBytes, encodeRequest, type RunRequest, toRequest } from './request-codec.ts'
-import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
-import { defaultPriority, type Run, type RunSource, runSources } from './run.ts'
-import { type Target, toldEnds } from './target.ts'
-
-/** An ad hoc run as a caller asks for it. */
-export interface NewRun extends Deadlines, KeyRules {
-  target: Target
-  /** Name of a queue of the project; made when it is new. */
-  queue?: string | undefined
-  /** 1 (first) to 5. */
-  priority?: number | undefined
-  /** Now, when absent or past. */
-  dueAt?: Date | undefined
-  retry?: RetryPolicy | undefined
-  tags?: readonly string[] | undefined
-  metadata?: Metadata | undefined
-  idempotencyKey?: string | undefined
-  /** SHA-256 of the request, needed with a key. */
-  fingerprint?: Buffer | undefined
-}
-
-/** A run ready to be written: checked, its queue known, its request encoded. It is sealed when it is written. */
-export interface IntakeRow extends Deadlines {
-  tenantId: Uuid
-  projectId: Uuid
-  id: Uuid
-  queueId: Uuid
-  queueName: string
-  /** Where its queue is served: whom to wake. */
-  pool: number
-  priority: number
-  attemptsMax: number
-  dueAtMs: number | null
-  /** What `encodeRequest` gave. Null: the target of the job's version as it stands. */
-  request: Buffer | null
-  /** The limits it minds beside those of its queue; null: none. */
-  lane: Lane | null
-  source: RunSource
-  jobId: Uuid | null
-  jobVersion: number | null
-  replayOf: Uuid | null
-  idempotencyKey: string | null
-  fingerprint: Buffer | null
-  actor: string
-  requestId: string | null
-  /** What few runs have. */
-  details: RunDetails | undefined
-  jobTags: readonly string[]
-}
+import type { IntakeRow } from './prepare.ts'
+import { type Run, runSources } from './run.ts'
 
 /** How its key led a create to an earlier run: nothing was made, or that run does now what was asked for. */
 export type FoundBy = 'deduplicated' | 'debounced'
@@ -83,88 +27,6 @@ export type FoundBy = 'deduplicated' | 'debounced'
 export type IntakeResult =
   | { outcome: 'accepted' | 'collected' | 'replayed' | FoundBy; run: Run; dueAtMs: number }
   | { outcome: 'refused'; error: AppError }
-
-/** What every way of starting a run has in common. */
-export async function toIntakeRow(
-  ctx: Ctx,
-  input: Pick<NewRun, 'queue' | 'priority' | 'dueAt' | 'tags' | 'metadata' | 'idempotencyKey' | 'fingerprint'> &
-    Deadlines &
-    KeyRules & {
-      /** What the run asks for. */
-      asks: RunRequest
-      attemptsMax: number
-      source: RunSource
-      job?: { id: Uuid; version: number; tags: readonly string[] }
-      callbackOf?: Uuid
-    },
-): Promise<IntakeRow> {
-  const waits = input.debounce !== undefined || input.batch !== undefined
-  if (waits && input.dueAt !== undefined)
-    throw validationFailed([{ pointer: '/dueAt', detail: 'must not be given beside debounce or batch' }])
-  const queueName = input.queue ?? 'default'
-  const queue = await resolveQueue(ctx, queueName)
-  const jobId = input.job?.id ?? null
-  const dueAtMs = await toDueMs(ctx, queue.pool, input.dueAt)
-  const { tags = [], metadata = {}, asks: request } = input
-  const makeId = (): Uuid => uuidv7(ctx.clock.nowMs())
-  const places = { projectId: ctx.projectId, queueId: queue.id, jobId, request, makeId }
-  const nowMs = queue.pool === virtualPool && dueAtMs !== null ? { nowMs: dueAtMs } : {}
-  const key = createKeyOf(input, { ...places, ...nowMs })
-  // The version of a job says by itself who is told.
-  const tells = jobId === null ? toldEnds(request.callbacks) : []
-  return {
-    tenantId: ctx.tenantId,
-    projectId: ctx.projectId,
-    id: uuidv7(ctx.clock.nowMs()),
-    queueId: queue.id,
-    queueName,
-    pool: queue.pool,
-    priority: input.priority ?? defaultPriority,
-    attemptsMax: input.attemptsMax,
-    dueAtMs,
-    request: null,
-    lane: null,
-    source: input.source,
-    jobId,
-    jobVersion: input.job?.version ?? null,
-    replayOf: null,
-    idempotencyKey: input.idempotencyKey ?? null,
-    fingerprint: input.fingerprint ?? null,
-    actor: actorText(ctx.actor),
-    requestId: ctx.requestId,
-    details: detailsOf({
-      tags,
-      metadata,
-      tells,
-      ...(key === undefined ? {} : { key }),
-      ...(input.callbackOf === undefined ? {} : { callbackOf: input.callbackOf }),
-    }),
-    jobTags: input.job?.tags ?? [],
-    ...deadlinesOf(input),
-  }
-}
-
-/** Null: now. In a project with a test clock, now is what that clock says. */
-async function toDueMs(ctx: Ctx, pool: number, dueAt: Date | undefined): Promise<number | null> {
-  const dueMs = dueAt?.getTime() ?? null
-  if (pool !== virtualPool) return dueMs
-  return Math.max(dueMs ?? Number.NEGATIVE_INFINITY, await withRead(ctx, testClockNowMs))
-}
-
-/**
- * Prepares an ad hoc run for `acceptRuns`: the caller may start runs, the queue exists, the tenant's key is at hand.
- * Nothing is written yet, so rows of many callers can go into one flush.
- */
-export async function prepareRun(ctx: Ctx, input: NewRun): Promise<IntakeRow> {
-  requireScope(ctx, 'runs:write')
-  const retry = input.retry ?? defaultRetryPolicy
-  const { target } = input
-  const asks = toRequest(target, retry, deadlinesOf(input))
-  const row = await toIntakeRow(ctx, { ...input, asks, attemptsMax: retry.limit + 1, source: 'api' })
-  await ctx.keyRing.load(ctx.tenantId)
-  row.request = encodeRequest(asks, bodyBytes(target.body))
-  return takeLane(ctx, row, { ...target, body: () => target.body })
-}
 
 /** What accepting takes. */
 export interface AcceptMeans {

@@ -1,6 +1,6 @@
 import { type Ctx, withRead } from '../db/context.ts'
 import type { RunFacts } from '../flow/expression.ts'
-import { carriedLimits, type Lane, laneOf } from '../flow/lanes.ts'
+import { type CarriedLimit, carriedLimits, type Lane, laneOf } from '../flow/lanes.ts'
 import { toWireId, type Uuid } from '../kernel/ids.ts'
 import type { RunDetails } from './details.ts'
 
@@ -26,11 +26,17 @@ export interface SeenRequest {
   body(): unknown
 }
 
-/** Finds the limits that a run minds beside those of its queue. The request is looked at only where there are any. */
+/** The limits that runs of the caller's organisation may mind beside those of their queues. */
+export const limitsOf = (ctx: Ctx): Promise<readonly CarriedLimit[]> =>
+  carriedLimits(ctx.tenantId, (work) => withRead(ctx, (tx) => work(tx.client)))
+
+/** The lane of a run under these limits. The request is looked at only where there are any. */
+export const laneFor = (limits: readonly CarriedLimit[], row: LimitedRow, request: SeenRequest): Lane | null =>
+  limits.length === 0 ? null : laneOf(limits, row, () => factsOf(row, request))
+
+/** Finds the limits that a run minds beside those of its queue. */
 export async function takeLane<Row extends LimitedRow>(ctx: Ctx, row: Row, request: SeenRequest): Promise<Row> {
-  const limits = await carriedLimits(ctx.tenantId, (work) => withRead(ctx, (tx) => work(tx.client)))
-  if (limits.length === 0) return row
-  row.lane = laneOf(limits, row, () => factsOf(row, request))
+  row.lane = laneFor(await limitsOf(ctx), row, request)
   return row
 }
 

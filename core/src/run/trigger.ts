@@ -5,12 +5,12 @@ import { seeBytes } from '../flow/cel.ts'
 import { archived } from '../job/internal.ts'
 import { AppError, notFound } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
-import { type IntakeRow, toIntakeRow } from './accept.ts'
 import type { KeyRules } from './create-key.ts'
 import { deadlinesOf } from './deadline.ts'
 import type { Metadata } from './details.ts'
 import { readRequest, readRun } from './get.ts'
 import { takeLane } from './lane.ts'
+import { type IntakeRow, toIntakeRow } from './prepare.ts'
 import { bodyBytes, decodeRequest, encodeRequest } from './request-codec.ts'
 
 /** What a caller may change when a known request is started again. */
