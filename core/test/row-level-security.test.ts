@@ -132,7 +132,9 @@ describe('the wall between tenants, as the catalogue tells it', () => {
       'find_session',
       'list_memberships',
       'open_session',
+      'return_own_tokens',
       'touch_api_keys',
+      'uses_classes',
     ])
     for (const { path } of rows) expect(path).toContain('search_path=public, pg_temp')
   })
