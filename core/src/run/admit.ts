@@ -110,21 +110,28 @@ export async function divideRoom(
   return { runs: admitted, lines }
 }
 
-/** Gives each line its share, or as much of it as waits there; tells how much that was. */
-async function takeLines(pool: Pool, options: AdmitOptions, lines: Line[], shares: number[]) {
-  const text = 'select * from admit_lines($1::smallint, $2, $3, $4, $5::uuid[], $6::uuid[], $7::uuid[], $8::int[])'
+/** The lines that have a share, and how many runs each may hold with it, as the database takes them: columns of one row a line. */
+export function shareColumns(lines: readonly Line[], shares: readonly number[]): string[] {
   const asked = lines.flatMap((line, index) =>
     (shares[index] ?? 0) > 0 ? [{ ...line, share: shares[index] ?? 0 }] : [],
   )
+  return [
+    arrayLiteral(asked.map(({ tenantId }) => tenantId)),
+    arrayLiteral(asked.map(({ queueId }) => queueId)),
+    arrayLiteral(asked.map(({ laneId }) => laneId)),
+    arrayLiteral(asked.map(({ used, share }) => used + share)),
+  ]
+}
+
+/** Gives each line its share, or as much of it as waits there; tells how much that was. */
+async function takeLines(pool: Pool, options: AdmitOptions, lines: Line[], shares: number[]) {
+  const text = 'select * from admit_lines($1::smallint, $2, $3, $4, $5::uuid[], $6::uuid[], $7::uuid[], $8::int[])'
   const rows = await runNamed<[...Admitted, Uuid | null]>(pool, 'admit_lines', text, [
     options.pool,
     options.batch,
     options.capacity,
     options.queuedSeconds,
-    arrayLiteral(asked.map(({ tenantId }) => tenantId)),
-    arrayLiteral(asked.map(({ queueId }) => queueId)),
-    arrayLiteral(asked.map(({ laneId }) => laneId)),
-    arrayLiteral(asked.map(({ used, share }) => used + share)),
+    ...shareColumns(lines, shares),
   ])
   const taken = new Map<string, number>()
   for (const [, queueId, , , , , laneId] of rows) {

@@ -1,9 +1,9 @@
-import { arrayLiteral, type Pool, runNamed } from '../db/client.ts'
+import { type Pool, runNamed } from '../db/client.ts'
 import type { ClassStanding } from '../flow/classes.ts'
 import { type Line, type Owed, shareLines } from '../flow/lines.ts'
 import { choosePreempted, preemptMost } from '../flow/preempt.ts'
 import type { Uuid } from '../kernel/ids.ts'
-import type { Admitted } from './admit.ts'
+import { type Admitted, shareColumns } from './admit.ts'
 import { type Lease, leaseColumns } from './claim.ts'
 
 /** A run that was put back to wait, so that a critical one got its slot. */
@@ -30,10 +30,6 @@ export async function preemptRuns(
   const most = Math.min(options.batch, preemptMost(standing))
   const victims = most < 1 ? [] : choosePreempted(await readPreemptible(pool, options.pool, most), standing, most)
   if (victims.length === 0) return { admitted: [], preempted: [] }
-  const shares = shareLines(lines, victims.length, options.owed)
-  const asked = lines.flatMap((line, index) =>
-    (shares[index] ?? 0) > 0 ? [{ ...line, share: shares[index] ?? 0 }] : [],
-  )
   const rows = await runNamed<[Uuid, Uuid, Uuid, number, number | null, string]>(
     pool,
     'preempt_runs',
@@ -43,10 +39,7 @@ export async function preemptRuns(
       options.pool,
       options.batch,
       options.queuedSeconds,
-      arrayLiteral(asked.map(({ tenantId }) => tenantId)),
-      arrayLiteral(asked.map(({ queueId }) => queueId)),
-      arrayLiteral(asked.map(({ laneId }) => laneId)),
-      arrayLiteral(asked.map(({ used, share }) => used + share)),
+      ...shareColumns(lines, shareLines(lines, victims.length, options.owed)),
       ...leaseColumns(victims),
     ],
   )
