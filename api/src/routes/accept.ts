@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Ctx } from '@meridian/core/db/context'
-import { queueNameValue } from '@meridian/core/flow/queue'
+import { defaultQueue, queueNameValue } from '@meridian/core/flow/queue'
 import { findQueue } from '@meridian/core/flow/queues'
 import { AppError, validationFailed } from '@meridian/core/kernel/errors'
 import { uuidv7 } from '@meridian/core/kernel/ids'
@@ -104,7 +104,7 @@ const create = operation({
 /** What a create would answer. Everything is done but the write; a queue that does not exist yet is not made. */
 async function rehearse(input: PrepareInput): Promise<Run> {
   const { ctx, body, services } = input
-  const queueName = body.queue ?? 'default'
+  const queueName = body.queue ?? defaultQueue
   const isKnown = await findQueue(ctx, queueName).then(
     () => true,
     (error: unknown) => {

@@ -3,6 +3,7 @@ import { requireScope } from '../access/scope.ts'
 import { testClockNowMs, virtualPool } from '../clock/virtual.ts'
 import { type Ctx, withRead } from '../db/context.ts'
 import type { Lane } from '../flow/lanes.ts'
+import { defaultQueue } from '../flow/queue.ts'
 import { type QueuePlace, resolveQueue } from '../flow/queues.ts'
 import { AppError, notFound, validationFailed } from '../kernel/errors.ts'
 import { type Uuid, uuidv7 } from '../kernel/ids.ts'
@@ -14,8 +15,6 @@ import { bodyBytes, encodeRequest, type RunRequest, toRequest } from './request-
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
 import { defaultPriority, type RunSource } from './run.ts'
 import { type Target, toldEnds } from './target.ts'
-
-const defaultQueue = 'default'
 
 /** An ad hoc run as a caller asks for it. */
 export interface NewRun extends Deadlines, KeyRules {
