@@ -1,4 +1,5 @@
 import { createSecureContext } from 'node:tls'
+import { spareOf } from '@meridian/core/flow/classes'
 import { type AllowPrivate, addressGate } from '@meridian/core/run/address'
 import { urlProblems } from '@meridian/core/run/target'
 import { LRUCache } from 'lru-cache'
@@ -12,6 +13,8 @@ export interface OutboundOptions {
   /** Which addresses beyond the public internet may be called. */
   allowPrivate: AllowPrivate
   maxSocketsPerOrigin?: number
+  /** How many of them stay free for critical requests, where an origin has had some of late. */
+  spareSocketsPerOrigin?: number
   /** Name look-up, TCP and TLS together. */
   connectTimeoutMs?: number
   /** Origins whose sockets are kept. Beyond it the one that was idle longest goes. */
@@ -45,6 +48,7 @@ interface Destination {
  */
 export function createOutbound(options: OutboundOptions): Outbound {
   const { allowPrivate, maxSocketsPerOrigin = 64, connectTimeoutMs = 10_000, maxOrigins = 1_000 } = options
+  const spareSocketsPerOrigin = options.spareSocketsPerOrigin ?? spareOf(maxSocketsPerOrigin)
   const wheel = new TimerWheel()
   const handover: Handover = { times: null }
   const bodyBudget = { bytesLeft: options.bodyBudgetBytes ?? 16_777_216 }
@@ -80,7 +84,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     let origin = origins.get(name)
     if (origin === undefined) {
       if (origins.size >= maxOrigins) evictIdle()
-      origin = new Origin(name, { connect, socketsMax: maxSocketsPerOrigin })
+      origin = new Origin(name, { connect, socketsMax: maxSocketsPerOrigin, socketsSpare: spareSocketsPerOrigin })
     } else if (origin === latest) {
       return origin
     } else {

@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Cancellation } from '../src/outbound/cancellation.ts'
 import type { ExchangeRequest } from '../src/outbound/exchange.ts'
+import type { Outbound } from '../src/outbound.ts'
 import { answer, listen, listenHttp, listenRaw, openDoor } from './servers.ts'
 
 const requestTo = (port: number, more: Partial<ExchangeRequest> = {}): ExchangeRequest => ({
@@ -97,6 +98,75 @@ describe('sockets', () => {
     await outbound.request(requestTo(other.port))
     answer(busy.held[0] as ServerResponse, 200)
     expect((await call).response?.status).toBe(200)
+  })
+})
+
+describe('critical requests', () => {
+  const callMany = (outbound: Outbound, port: number, count: number, more: Partial<ExchangeRequest> = {}) =>
+    Array.from({ length: count }, () => outbound.request(requestTo(port, more)))
+  const isCritical = { urgency: 'critical' } as const
+
+  test('find a socket free at once where others want all of them, and come first where none is', async () => {
+    const target = await holdingTarget()
+    const outbound = openDoor({ maxSocketsPerOrigin: 4, spareSocketsPerOrigin: 1 })
+    const answerNext = (place: number) => answer(target.held[place] as ServerResponse, 200)
+    const first = outbound.request(requestTo(target.port, isCritical))
+    await target.until(1)
+    answerNext(0)
+    await first
+    const others = callMany(outbound, target.port, 10)
+    await target.until(4)
+    expect(outbound.stats().active).toBe(3)
+    const criticals = callMany(outbound, target.port, 2, { ...isCritical, url: `http://127.0.0.1:${target.port}/now` })
+    await target.until(5)
+    expect(target.held[4]?.req.url).toBe('/now')
+    // With its spare socket in use the second one waits, for the very next.
+    answerNext(1)
+    await target.until(6)
+    expect(target.held[5]?.req.url).toBe('/now')
+    for (let place = 2; place < 13; place++) {
+      await target.until(place + 1)
+      answerNext(place)
+    }
+    const results = await Promise.all([...others, ...criticals])
+    expect(results.every(({ response }) => response?.status === 200)).toBe(true)
+    expect(target.connections.most).toBe(4)
+    expect(outbound.stats()).toMatchObject({ active: 0, pending: 0 })
+  })
+
+  test('that nobody sends cost no socket, nor do those to another origin', async () => {
+    const [target, other] = [await holdingTarget(), await listenHttp((_request, response) => answer(response, 200))]
+    const outbound = openDoor({ maxSocketsPerOrigin: 4, spareSocketsPerOrigin: 1 })
+    await outbound.request(requestTo(other.port, isCritical))
+    const others = [
+      ...callMany(outbound, target.port, 3),
+      ...callMany(outbound, target.port, 3, { urgency: 'express' }),
+    ]
+    await target.until(4)
+    expect(outbound.stats().active).toBe(4)
+    for (let place = 0; place < 6; place++) {
+      await target.until(place + 1)
+      answer(target.held[place] as ServerResponse, 200)
+    }
+    await Promise.all(others)
+  })
+
+  test('among a flood leave nobody waiting, whatever the target does', async () => {
+    let calls = 0
+    const { port } = await listenHttp((request, response) => {
+      if (++calls % 7 === 0) request.socket.destroy()
+      else setImmediate(() => answer(response, 200, calls % 5 === 0 ? { connection: 'close' } : {}))
+    })
+    const outbound = openDoor({ maxSocketsPerOrigin: 8, spareSocketsPerOrigin: 2 })
+    const results = await Promise.all(
+      Array.from({ length: 400 }, (_, index) =>
+        outbound.request(
+          requestTo(port, index % 10 === 3 ? isCritical : index % 10 === 6 ? { urgency: 'express' } : {}),
+        ),
+      ),
+    )
+    expect(results.map(({ failure }) => failure?.errorClass)).not.toContain('timeout')
+    expect(outbound.stats()).toMatchObject({ active: 0, pending: 0 })
   })
 })
 

@@ -215,7 +215,7 @@ export class Executor {
     this.#performing++
     if (held.way === 'critical') this.#performingCritical++
     held.state = 'performing'
-    const means = held.way !== 'road' ? { ...this.#options, isUrgent: true } : this.#options
+    const means = held.way === 'road' ? this.#options : { ...this.#options, urgency: held.way }
     try {
       const performed = await perform(held.run, held.cancellation, means, this.#requests, this.#clock)
       if (held.cancellation.cancelled) this.#forget(held.run)

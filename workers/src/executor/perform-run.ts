@@ -6,6 +6,7 @@ import type { AttemptOutcome, ErrorClass } from '@meridian/core/run/outcome'
 import { nextDelay } from '@meridian/core/run/retry-policy'
 import type { HttpMethod } from '@meridian/core/run/target'
 import type { Cancellation } from '../outbound/cancellation.ts'
+import type { Urgency } from '../outbound/exchange.ts'
 import type { Outbound } from '../outbound.ts'
 import { performHttp } from '../perform/http.ts'
 import type { ResponseKeeping } from '../perform/response.ts'
@@ -30,8 +31,8 @@ interface Means {
   breakers: Breakers
   outbound: Outbound
   keeping: ResponseKeeping
-  /** It came by express. */
-  isUrgent?: boolean
+  /** How it came, unless by road. */
+  urgency?: Urgency
 }
 
 /**
@@ -102,7 +103,7 @@ async function attempt(
       timeoutMs,
       expect: request.expect,
       cancellation,
-      isUrgent: means.isUrgent === true,
+      urgency: means.urgency,
     },
     means.keeping,
   )

@@ -18,9 +18,11 @@ export interface ExchangeRequest {
   timeoutMs: number
   /** How much of the response's body is kept. */
   bodyBytesMax: number
-  /** It does not stand in line for a socket behind others. */
-  isUrgent?: boolean
+  urgency?: Urgency | undefined
 }
+
+/** What does not stand in line for a socket behind others; for critical requests some sockets even stay free. */
+export type Urgency = 'express' | 'critical'
 
 export interface ExchangeResponse {
   status: number
@@ -78,8 +80,8 @@ export class Exchange extends Link implements Dispatcher.DispatchHandler, Expiri
   #informational = 0
   #settled = false
 
-  get isUrgent(): boolean {
-    return this.#request.isUrgent === true
+  get urgency(): Urgency | undefined {
+    return this.#request.urgency
   }
 
   constructor(

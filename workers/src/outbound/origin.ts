@@ -5,21 +5,32 @@ import { Link } from './link.ts'
 export interface OriginOptions {
   connect: buildConnector.connector
   socketsMax: number
+  /** How many of them stay free for critical requests, where some have been of late. */
+  socketsSpare: number
 }
 
+/** How long after a critical request sockets stay free for the next: it covers what comes every minute. */
+const spareMs = 120_000
+
 /**
- * The sockets to one origin, and the line of requests that wait for one. The line is ours rather than undici's, so
- * that a request whose time is up leaves it at once.
+ * The sockets to one origin, and the lines of requests that wait for one. The lines are ours rather than undici's, so
+ * that a request whose time is up leaves at once.
  */
 export class Origin {
   readonly #pool: Pool
   readonly #socketsMax: number
+  readonly #socketsSpare: number
   readonly #line = new Link()
+  readonly #criticalLine = new Link()
   #active = 0
+  #activeCritical = 0
+  /** Until when sockets stay free for critical requests; 0 while there were none. */
+  #spareUntilMs = 0
   #pumpIsDue = false
 
-  constructor(origin: string, { connect, socketsMax }: OriginOptions) {
+  constructor(origin: string, { connect, socketsMax, socketsSpare }: OriginOptions) {
     this.#socketsMax = socketsMax
+    this.#socketsSpare = socketsSpare
     this.#pool = new Pool(origin, {
       connect,
       connections: socketsMax,
@@ -39,17 +50,27 @@ export class Origin {
   }
 
   get isIdle(): boolean {
-    return this.#active === 0 && this.#lineIsEmpty
+    return this.#active === 0 && this.#line.isAlone && this.#criticalLine.isAlone
   }
 
-  get #lineIsEmpty(): boolean {
-    return this.#line.after === this.#line
+  /** How many sockets requests that are not critical leave free. */
+  get #spare(): number {
+    if (this.#spareUntilMs === 0) return 0
+    if (performance.now() >= this.#spareUntilMs) this.#spareUntilMs = 0
+    return this.#spareUntilMs === 0 ? 0 : Math.max(0, this.#socketsSpare - this.#activeCritical)
   }
 
   submit(exchange: Exchange): void {
-    if (this.#active < this.#socketsMax && this.#lineIsEmpty) this.#start(exchange)
-    else if (exchange.isUrgent) this.#line.prepend(exchange)
+    if (exchange.urgency === 'critical') this.#submitCritical(exchange)
+    else if (this.#line.isAlone && this.#active < this.#socketsMax - this.#spare) this.#start(exchange)
+    else if (exchange.urgency === 'express') this.#line.prepend(exchange)
     else this.#line.append(exchange)
+  }
+
+  #submitCritical(exchange: Exchange): void {
+    this.#spareUntilMs = performance.now() + spareMs
+    if (this.#criticalLine.isAlone && this.#active < this.#socketsMax) this.#startCritical(exchange)
+    else this.#criticalLine.append(exchange)
   }
 
   /** Closes the sockets, each after its request. */
@@ -67,20 +88,32 @@ export class Origin {
     exchange.dispatchOn(this.#pool, this.#release)
   }
 
+  #startCritical(exchange: Exchange): void {
+    this.#active++
+    this.#activeCritical++
+    exchange.dispatchOn(this.#pool, this.#releaseCritical)
+  }
+
   readonly #release = (failed: boolean): void => {
     this.#active--
-    // undici retires a client that could not connect without telling that there is room for another.
-    if (!failed || this.#pumpIsDue || this.#lineIsEmpty) return
+    // undici retires a client that could not connect without telling that there is room for another, and tells nothing
+    // while some are free.
+    if (!(failed || this.#spareUntilMs > 0) || this.#pumpIsDue) return
+    if (this.#line.isAlone && this.#criticalLine.isAlone) return
     this.#pumpIsDue = true
     setImmediate(this.#pump)
   }
 
+  readonly #releaseCritical = (failed: boolean): void => {
+    this.#activeCritical--
+    this.#release(failed)
+  }
+
   readonly #pump = (): void => {
     this.#pumpIsDue = false
-    while (this.#active < this.#socketsMax && !this.#lineIsEmpty) {
-      const exchange = this.#line.after as Exchange
-      exchange.unlink()
-      this.#start(exchange)
-    }
+    while (this.#active < this.#socketsMax && !this.#criticalLine.isAlone)
+      this.#startCritical(this.#criticalLine.takeNext() as Exchange)
+    const most = this.#socketsMax - this.#spare
+    while (this.#active < most && !this.#line.isAlone) this.#start(this.#line.takeNext() as Exchange)
   }
 }

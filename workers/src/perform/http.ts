@@ -3,7 +3,7 @@ import { type Expectation, isExpectedStatus, unmetExpectation } from '@meridian/
 import type { AttemptOutcome, AttemptResponse, ErrorClass } from '@meridian/core/run/outcome'
 import type { HttpMethod } from '@meridian/core/run/target'
 import type { Cancellation } from '../outbound/cancellation.ts'
-import type { ExchangeResult } from '../outbound/exchange.ts'
+import type { ExchangeResult, Urgency } from '../outbound/exchange.ts'
 import type { Outbound } from '../outbound.ts'
 import { type AttemptIdentity, attemptHeaders } from './headers.ts'
 import { followRedirect, type Hop, type Refusal, type Step } from './redirect.ts'
@@ -22,8 +22,7 @@ export interface HttpAttempt extends AttemptIdentity {
   /** What the response has to be; absent: a status of 2xx. */
   expect?: Expectation | undefined
   cancellation?: Cancellation
-  /** It does not stand in line for a socket behind others. */
-  isUrgent?: boolean
+  urgency?: Urgency | undefined
 }
 
 const redirectsMax = 5
@@ -75,7 +74,7 @@ function send(
   const { own, tenant } = hop.headers
   const headers = tenant.length === 0 ? own : own.concat(tenant)
   return outbound.request(
-    { method, url, headers, body, timeoutMs, bodyBytesMax: keeping.keptBytesMax, isUrgent: attempt.isUrgent === true },
+    { method, url, headers, body, timeoutMs, bodyBytesMax: keeping.keptBytesMax, urgency: attempt.urgency },
     attempt.cancellation,
   )
 }
