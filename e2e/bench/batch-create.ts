@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Benchmark, Contender } from './benchmark.ts'
 import { Meridian, runBody } from './meridian.ts'
+import { peerContender } from './peer-contender.ts'
 import { type PeerName, peerNames } from './peers/peer.ts'
 
 const ours: Contender = {
@@ -34,20 +35,17 @@ const ours: Contender = {
   },
 }
 
-const peer = (name: PeerName): Contender => ({
-  name,
-  round: (lab) =>
-    lab.withPeer(name, async (process) => {
-      const { url } = await lab.target()
-      await process.call('reset', [])
-      const cpu = lab.readCpu()
-      const { result, elapsedMs } = await process.call('create', [lab.profile.seconds, url])
-      const stored = Number(result)
-      const measures = [{ value: (stored * 1_000) / elapsedMs, unit: 'runs/s' }, ...lab.cpuPerRun(cpu, stored)]
-      await process.call('reset', [])
-      return measures
-    }),
-})
+const peer = (name: PeerName): Contender =>
+  peerContender(name, async (lab, process) => {
+    const { url } = await lab.target()
+    await process.call('reset', [])
+    const cpu = lab.readCpu()
+    const { result, elapsedMs } = await process.call('create', [lab.profile.seconds, url])
+    const stored = Number(result)
+    const measures = [{ value: (stored * 1_000) / elapsedMs, unit: 'runs/s' }, ...lab.cpuPerRun(cpu, stored)]
+    await process.call('reset', [])
+    return measures
+  })
 
 export const batchCreate: Benchmark = {
   title: 'Runs stored a second: POST /v1/runs/batch of 500, beside the best batch call of each library',

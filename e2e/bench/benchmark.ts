@@ -17,6 +17,8 @@ export interface Sample extends Measure {
 /** Somebody who takes part in a benchmark: Meridian, a peer, or a yardstick. */
 export interface Contender {
   name: string
+  /** Why it is left out on this machine, when it is. */
+  whyAway?(): string | undefined
   round(lab: Lab, round: number): Promise<Measure[]>
 }
 

@@ -5,6 +5,7 @@ import type { Benchmark, Contender, Measure } from './benchmark.ts'
 import type { Lab } from './lab.ts'
 import { Meridian, runBody } from './meridian.ts'
 import { pace } from './pace.ts'
+import { peerContender } from './peer-contender.ts'
 import { type PeerName, peerNames } from './peers/peer.ts'
 import { percentile } from './statistics.ts'
 
@@ -153,23 +154,20 @@ const ours: Contender = {
   ],
 }
 
-const peer = (name: PeerName): Contender => ({
-  name,
-  round: (lab) =>
-    lab.withPeer(name, async (process) => {
-      const receiver = await lab.receiver()
-      const measures: Measure[] = []
-      await process.call('reset', [])
-      await process.call('work', [])
-      for (const perSecond of [100, 1_000]) {
-        const label = randomUUID()
-        const { dues, counts } = spread(perSecond, lab.profile.seconds)
-        await process.call('schedule', [dues, receiver.url(label, 'ok')])
-        measures.push(...(await collect(lab, `ahead-${perSecond}`, label, dues.length, counts)))
-      }
-      return measures
-    }),
-})
+const peer = (name: PeerName): Contender =>
+  peerContender(name, async (lab, process) => {
+    const receiver = await lab.receiver()
+    const measures: Measure[] = []
+    await process.call('reset', [])
+    await process.call('work', [])
+    for (const perSecond of [100, 1_000]) {
+      const label = randomUUID()
+      const { dues, counts } = spread(perSecond, lab.profile.seconds)
+      await process.call('schedule', [dues, receiver.url(label, 'ok')])
+      measures.push(...(await collect(lab, `ahead-${perSecond}`, label, dues.length, counts)))
+    }
+    return measures
+  })
 
 export const lateness: Benchmark = {
   title: 'Lateness: first byte at the target minus the due instant',

@@ -21,7 +21,13 @@ export async function runRounds(
   options: RoundOptions,
 ): Promise<string[]> {
   const { rounds, only, onSample, say } = options
-  const contenders = benchmark.contenders.filter((contender) => only?.includes(contender.name) ?? true)
+  const contenders = benchmark.contenders
+    .filter((contender) => only?.includes(contender.name) ?? true)
+    .filter((contender) => {
+      const why = contender.whyAway?.()
+      if (why !== undefined) say(`  ${contender.name} is left out: ${why}`)
+      return why === undefined
+    })
   const failures: string[] = []
   for (let round = 1; round <= rounds; round += 1) {
     for (const contender of contenders) {

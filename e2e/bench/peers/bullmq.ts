@@ -43,8 +43,11 @@ const startWorker = (concurrency: number, onDone: () => void) => {
   return worker
 }
 
+let stopped: Promise<void> = Promise.resolve()
+
 const peer: Peer = {
   async reset() {
+    await stopped
     await queue.obliterate({ force: true })
   },
   load: (count, url) => inBatches(count, 500, (first, size) => store(first, size, url)),
@@ -57,7 +60,7 @@ const peer: Peer = {
       if (done === count) last.resolve()
     })
     await last.promise
-    void worker.close()
+    stopped = worker.close()
   },
   create: (seconds, url) => createFor(seconds, 500, (first, size) => store(first, size, url)),
   async work() {

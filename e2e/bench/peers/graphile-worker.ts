@@ -41,8 +41,11 @@ const store = (first: number, size: number, url: string) =>
     Array.from({ length: size }, (_, index) => ({ identifier: 'call', payload: makeCall(first + index, url) })),
   )
 
+let stopped: Promise<void> = Promise.resolve()
+
 const peer: Peer = {
   async reset() {
+    await stopped
     await utils.migrate()
     await pgPool.query('truncate graphile_worker._private_jobs')
     await pgPool.query('checkpoint')
@@ -62,7 +65,7 @@ const peer: Peer = {
     })
     await last.promise
     // Stopping takes a while and is no part of the drain.
-    void runner.stop()
+    stopped = runner.stop()
   },
   create: (seconds, url) => createFor(seconds, 500, (first, size) => store(first, size, url)),
   async work() {

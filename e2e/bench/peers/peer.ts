@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process'
+
 /** What a peer library must be able to do to be measured. Each is a program of its own (see `serve.ts`). */
 export interface Peer {
-  /** Makes its tables or keys and leaves them empty. */
+  /** Makes its tables or keys and leaves them empty; whatever still works stops first. */
   reset(): Promise<void>
   /** Stores `count` calls to `url` that are due now, as fast as it can; nothing runs yet. */
   load(count: number, url: string): Promise<void>
@@ -15,8 +17,12 @@ export interface Peer {
 }
 
 /** The names of the programs in this folder, as the tables show them. */
-export const peerNames = ['graphile-worker', 'pg-boss', 'bullmq'] as const
+export const peerNames = ['graphile-worker', 'pg-boss', 'bullmq', 'river'] as const
 export type PeerName = (typeof peerNames)[number]
+
+/** Why a peer can't take part on this machine, or nothing. */
+export const whyAway = (name: PeerName): string | undefined =>
+  name === 'river' && spawnSync('go', ['version']).status !== 0 ? 'there is no Go here to build it' : undefined
 
 /** Runs `work` on every batch of indices below `count`, four batches in flight. */
 export async function inBatches(

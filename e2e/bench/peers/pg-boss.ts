@@ -30,8 +30,11 @@ const store = (first: number, size: number, url: string) =>
 
 const settings = { includeMetadata: false, pollingIntervalSeconds: 0.5, burstWhenBatchFull: true } as const
 
+let stopped: Promise<void> = Promise.resolve()
+
 const peer: Peer = {
   async reset() {
+    await stopped
     await boss.deleteAllJobs(queue)
     await admin.query('checkpoint')
   },
@@ -54,7 +57,7 @@ const peer: Peer = {
       )
     })
     await last.promise
-    void boss.offWork(queue)
+    stopped = boss.offWork(queue)
   },
   create: (seconds, url) => createFor(seconds, 1_000, (first, size) => store(first, size, url)),
   async work() {
