@@ -4,45 +4,74 @@ import type { Benchmark, Contender, Measure } from './benchmark.ts'
 import type { CpuReading } from './cpu.ts'
 import type { Lab } from './lab.ts'
 import { Meridian, runBody } from './meridian.ts'
+import { peerContender } from './peer-contender.ts'
 import { type PeerName, peerNames } from './peers/peer.ts'
 
 const ours: Contender = { name: 'meridian', round: (lab) => drainMeridian(lab, lab.profile.runs) }
 
-const peer = (name: PeerName): Contender => ({
-  name,
-  round: (lab) =>
-    lab.withPeer(name, async (process) => {
-      const { url } = await lab.target()
-      const count = lab.profile.runs
+/** Works off `count` calls, after as many for nothing as the process needs to be warm. */
+export const peerDrain = (name: PeerName): Contender =>
+  peerContender(name, async (lab, process) => {
+    const { url } = await lab.target()
+    const { runs: count, warmUpRuns } = lab.profile
+    const load = async (size: number): Promise<void> => {
       await process.call('reset', [])
-      await process.call('load', [count, url])
-      let warm: CpuReading | undefined
-      const drain = await process.call('drain', [count], () => {
-        warm = lab.readCpu()
-      })
-      return [
-        { value: (count * 900) / (drain.elapsedMs - drain.warmMs), unit: 'runs/s' },
-        ...(warm === undefined ? [] : lab.cpuPerRun(warm, count * 0.9)),
-      ]
-    }),
-})
+      await process.call('load', [size, url])
+    }
+    await load(warmUpRuns)
+    await process.call('drain', [warmUpRuns])
+    await load(count)
+    let warm: CpuReading | undefined
+    const drained = await process.call('drain', [count], () => {
+      warm = lab.readCpu()
+    })
+    return [
+      { value: (count * 900) / (drained.elapsedMs - drained.warmMs), unit: 'runs/s' },
+      ...(warm === undefined ? [] : lab.cpuPerRun(warm, count * 0.9)),
+    ]
+  })
+
+/** Whose runs a drain works off; left out, the tenant's of the stack. */
+export interface DrainOptions {
+  apiKeys?: readonly string[]
+  /** Makes the queue of this name for one of them, paused. */
+  createQueue?: (meridian: Meridian, name: string) => Promise<unknown>
+}
 
 /**
- * Accepts `count` runs by batch into a paused queue, opens it, and measures from the first tenth called to the last
- * run recorded in history. The peers' clock stops earlier: when the last call was answered.
+ * Accepts `count` runs by batch into a paused queue of each tenant, opens it, and measures from the first tenth called to
+ * the last run recorded in history. The peers' clock stops earlier: when the last call was answered.
  */
-export async function drainMeridian(lab: Lab, count: number): Promise<Measure[]> {
-  const meridian = new Meridian(await lab.stack())
+export async function drainMeridian(lab: Lab, count: number, options: DrainOptions = {}): Promise<Measure[]> {
+  await warmUp(lab)
+  return drain(lab, count, options)
+}
+
+/** Lets the processes of Meridian work off runs that count for nothing, once. */
+export const warmUp = (lab: Lab): Promise<void> => lab.warmUp(() => drain(lab, lab.profile.warmUpRuns))
+
+const createPaused = (meridian: Meridian, name: string) => meridian.createQueue(name, { paused: true })
+
+async function drain(lab: Lab, wanted: number, { apiKeys, createQueue = createPaused }: DrainOptions = {}) {
+  const stack = await lab.stack()
   const target = await lab.target()
+  const tenants = (apiKeys ?? [stack.apiKey]).map((apiKey) => new Meridian(stack, apiKey))
+  const [meridian = new Meridian(stack)] = tenants
+  const share = Math.ceil(wanted / tenants.length)
+  const count = share * tenants.length
+  // Every tenant's has the same name.
+  const queue = `drain-${randomUUID()}`
   try {
-    const queue = await meridian.createQueue(`drain-${randomUUID()}`, { paused: true })
-    await meridian.acceptBatches(count, (index) => runBody(index, target.url, { queue }))
+    for (const tenant of tenants) {
+      await createQueue(tenant, queue)
+      await tenant.acceptBatches(share, (index) => runBody(index, target.url, { queue }))
+    }
     await meridian.query('vacuum analyze ready')
     await meridian.query('checkpoint')
     const before = await target.count()
-    await meridian.resumeQueue(queue)
+    await Promise.all(tenants.map((tenant) => tenant.resumeQueue(queue)))
 
-    const called = async (wanted: number) => (await target.count()) - before >= wanted
+    const called = async (many: number) => (await target.count()) - before >= many
     const patience = { timeoutMs: 600_000, everyMs: 10 }
     await waitFor('the first tenth', () => called(count / 10), patience)
     const warmMs = performance.now()
@@ -57,7 +86,7 @@ export async function drainMeridian(lab: Lab, count: number): Promise<Measure[]>
     await checkHistory(meridian, queue, count)
     return [{ value: (count * 900) / elapsedMs, unit: 'runs/s' }, ...cpu]
   } finally {
-    await meridian.close()
+    await Promise.all(tenants.map((tenant) => tenant.close()))
   }
 }
 
@@ -76,5 +105,5 @@ async function checkHistory(meridian: Meridian, queue: string, count: number): P
 
 export const httpRuns: Benchmark = {
   title: 'HTTP runs a second: drain of runs accepted beforehand by batch, recorded with history and events',
-  contenders: [ours, ...peerNames.map(peer)],
+  contenders: [ours, ...peerNames.map(peerDrain)],
 }

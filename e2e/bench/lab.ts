@@ -15,6 +15,7 @@ export class Lab {
   #target: NoopTarget | undefined
   #receiver: Receiver | undefined
   #peer: PeerProcess | undefined
+  #warm: Promise<unknown> | undefined
 
   constructor(profile: Profile) {
     this.profile = profile
@@ -23,6 +24,12 @@ export class Lab {
   async stack(): Promise<Stack> {
     this.#stack ??= await startStack(benchSettings)
     return this.#stack
+  }
+
+  /** Does `work` once for the processes of Meridian, which stay warm for all that follows. */
+  async warmUp(work: () => Promise<unknown>): Promise<void> {
+    this.#warm ??= work()
+    await this.#warm
   }
 
   async target(): Promise<NoopTarget> {

@@ -3,19 +3,19 @@ import { Api } from '../api.ts'
 import type { Stack } from '../stack.ts'
 import { type Call, makeCall } from './call.ts'
 
-/** Meridian as a benchmark drives it: over HTTP, with the key of the stack. */
+/** Meridian as a benchmark drives it: over HTTP, with the key of the stack or of another tenant. */
 export class Meridian {
   readonly api: Api
   readonly #stack: Stack
 
-  constructor(stack: Stack) {
+  constructor(stack: Stack, apiKey = stack.apiKey) {
     this.#stack = stack
-    this.api = new Api(stack.urls.api ?? '', stack.apiKey, { connections: 8 })
+    this.api = new Api(stack.urls.api ?? '', apiKey, { connections: 8 })
   }
 
-  /** Makes a queue without limits that bind; `paused` holds back whatever is put into it. */
-  async createQueue(name: string, { paused = false }: { paused?: boolean } = {}): Promise<string> {
-    await this.api.ask('POST', '/v1/queues', { name, concurrency: 100_000 })
+  /** Makes a queue, left alone without limits that bind; `paused` holds back whatever is put into it. */
+  async createQueue(name: string, { paused = false, concurrency = 100_000 } = {}): Promise<string> {
+    await this.api.ask('POST', '/v1/queues', { name, concurrency })
     if (paused) await this.api.ask('POST', `/v1/queues/${name}/pause`, { reason: 'benchmark' })
     return name
   }

@@ -4,6 +4,10 @@ export interface Profile {
   rounds: number
   /** Runs in a drain. */
   runs: number
+  /** Runs that a process works off before its first drain counts: about as many as it takes until its code is compiled. */
+  warmUpRuns: number
+  /** Tenants that share a drain in the benchmark `tenants`. */
+  tenants: number
   /** Length of what is measured by time. */
   seconds: number
   /** Runs scheduled for next month in the benchmark `million`. */
@@ -12,6 +16,24 @@ export interface Profile {
 }
 
 export const profiles: Record<Profile['name'], Profile> = {
-  bench: { name: 'bench', rounds: 5, runs: 200_000, seconds: 20, futureRuns: 1_000_000, waitsForQuiet: true },
-  ci: { name: 'ci', rounds: 1, runs: 10_000, seconds: 4, futureRuns: 20_000, waitsForQuiet: false },
+  bench: {
+    name: 'bench',
+    rounds: 5,
+    runs: 200_000,
+    warmUpRuns: 100_000,
+    tenants: 200,
+    seconds: 20,
+    futureRuns: 1_000_000,
+    waitsForQuiet: true,
+  },
+  ci: {
+    name: 'ci',
+    rounds: 1,
+    runs: 10_000,
+    warmUpRuns: 2_000,
+    tenants: 20,
+    seconds: 4,
+    futureRuns: 20_000,
+    waitsForQuiet: false,
+  },
 }

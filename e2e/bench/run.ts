@@ -19,10 +19,12 @@ import { occurrences } from './occurrences.ts'
 import { type Profile, profiles } from './profile.ts'
 import { formatTable, formatVerdict, judge, toJsonLine } from './report.ts'
 import { runRounds } from './rounds.ts'
+import { tenants } from './tenants.ts'
 import { up } from './up.ts'
 
 const benchmarks: Record<string, Benchmark> = {
   'http-runs': httpRuns,
+  tenants,
   'batch-create': batchCreate,
   accept,
   'accept-and-run': acceptAndRun,

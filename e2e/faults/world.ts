@@ -1,19 +1,11 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { Api } from '../api.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
 import { type Stack, startStack } from '../stack.ts'
+import { makeTenants, type Tenant } from '../tenants.ts'
 import { waitFor } from '../wait.ts'
 import type { FaultProfile } from './row.ts'
-
-/** Another tenant of the same installation. */
-export interface Neighbour {
-  tenantId: string
-  apiKey: string
-}
 
 /** What a row may touch: the running product, a target that keeps a log, and the stores underneath. */
 export class World {
@@ -22,7 +14,7 @@ export class World {
   readonly receiver: Receiver
   readonly api: Api
 
-  readonly #neighbours: Neighbour[] = []
+  readonly #neighbours: Tenant[] = []
 
   private constructor(profile: FaultProfile, stack: Stack, receiver: Receiver) {
     this.profile = profile
@@ -43,18 +35,17 @@ export class World {
   }
 
   /** A tenant beside the first one, with a key of its own. The same one every time. */
-  async secondTenant(): Promise<Neighbour> {
+  async secondTenant(): Promise<Tenant> {
     const [neighbour] = await this.neighbours(1)
     if (neighbour === undefined) throw new Error('no tenant was made')
     return neighbour
   }
 
   /** So many tenants beside the first one, the second tenant first among them. The same ones every time. */
-  async neighbours(count: number): Promise<Neighbour[]> {
-    while (this.#neighbours.length < count) {
-      const place = this.#neighbours.length
-      this.#neighbours.push(await makeTenant(this.stack.home, place === 0 ? 'neighbour' : `neighbour-${place + 1}`))
-    }
+  async neighbours(count: number): Promise<Tenant[]> {
+    const slugs = Array.from({ length: count }, (_, place) => (place === 0 ? 'neighbour' : `neighbour-${place + 1}`))
+    const wanted = slugs.slice(this.#neighbours.length)
+    if (wanted.length > 0) this.#neighbours.push(...(await makeTenants(this.stack.home, wanted)))
     return this.#neighbours.slice(0, count)
   }
 
@@ -101,13 +92,4 @@ export class World {
       redis.disconnect()
     }
   }
-}
-
-/** Whoever owns the installation makes tenants; there is no route for it. */
-async function makeTenant(home: string, slug: string): Promise<Neighbour> {
-  const main = join(import.meta.dirname, '../../infra/local/main.ts')
-  const { stdout } = await promisify(execFile)(process.execPath, [main, 'tenant', slug], {
-    env: { ...process.env, MERIDIAN_HOME: home },
-  })
-  return JSON.parse(stdout) as Neighbour
 }

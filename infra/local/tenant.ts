@@ -8,8 +8,9 @@ import { keepSecrets } from './secrets.ts'
 import { planStack } from './stack.ts'
 
 /**
- * `tenant <slug> [--test-clock] [--waiting-max N]`: a further tenant with a key of its own, for tests; its project follows real time, or a
- * clock that is set through the API. With `--waiting-max` its schedules start nothing while so many of its runs wait. Prints `{ tenantId, projectId, apiKey }`.
+ * `tenant <slug>... [--test-clock] [--waiting-max N]`: further tenants with a key each, for tests; their projects follow real time, or a
+ * clock that is set through the API. With `--waiting-max` their schedules start nothing while so many of their runs wait. Prints a line
+ * `{ tenantId, projectId, apiKey }` for each.
  */
 export async function tenant(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -17,24 +18,26 @@ export async function tenant(args: readonly string[]): Promise<number> {
     allowPositionals: true,
     options: { 'test-clock': { type: 'boolean', default: false }, 'waiting-max': { type: 'string' } },
   })
-  const [slug = ''] = positionals
   const waitingMax = values['waiting-max']
   const home = openHome()
   const ports = readJson<Ports>(home.file('ports.json'))
   if (!ports) throw new Refusal('Meridian has not run here yet; ./meridian up starts it')
-  const apiKey = `mk_${randomBytes(32).toString('base64url')}`
-  const { tenantId, projectId } = await bootstrapTenant(planStack(home, ports, keepSecrets(home)).ownerDatabaseUrl, {
-    slug,
-    name: slug,
-    projects: [
-      values['test-clock']
-        ? { slug: 'main', name: 'Main', label: 'development', hasTestClock: true }
-        : { slug: 'main', name: 'Main', label: 'production' },
-    ],
-    people: [],
-    apiKey: { name: 'test', secret: apiKey },
-    waitingMax: waitingMax === undefined ? undefined : Number(waitingMax),
-  })
-  process.stdout.write(`${JSON.stringify({ tenantId, projectId, apiKey })}\n`)
+  const { ownerDatabaseUrl } = planStack(home, ports, keepSecrets(home))
+  for (const slug of positionals) {
+    const apiKey = `mk_${randomBytes(32).toString('base64url')}`
+    const { tenantId, projectId } = await bootstrapTenant(ownerDatabaseUrl, {
+      slug,
+      name: slug,
+      projects: [
+        values['test-clock']
+          ? { slug: 'main', name: 'Main', label: 'development', hasTestClock: true }
+          : { slug: 'main', name: 'Main', label: 'production' },
+      ],
+      people: [],
+      apiKey: { name: 'test', secret: apiKey },
+      waitingMax: waitingMax === undefined ? undefined : Number(waitingMax),
+    })
+    process.stdout.write(`${JSON.stringify({ tenantId, projectId, apiKey })}\n`)
+  }
   return 0
 }
