@@ -29,6 +29,13 @@ export const bars: readonly Bar[] = [
   { name: 'lateness', metric: 'soon-100.early', atMost: 0, aim: 0 },
   { name: 'lateness', metric: 'soon-1000.early', atMost: 0, aim: 0 },
   { name: 'lateness', metric: 'schedules-100.early', atMost: 0, aim: 0 },
+  { name: 'neighbour', metric: 'quiet.p99', atMost: 15, aim: 5 },
+  { name: 'neighbour', metric: 'quiet.early', atMost: 0, aim: 0 },
+  { name: 'neighbour', metric: 'backlog.p99', atMost: 250, aim: 100 },
+  { name: 'neighbour', metric: 'backlog.early', atMost: 0, aim: 0 },
+  { name: 'memory', metric: 'executor.max', atMost: 350, aim: 250 },
+  // Flat: what a collector of garbage leaves behind over 20 minutes, and no more. In MB for every ten minutes.
+  { name: 'memory', metric: 'executor.slope', atMost: 10, aim: 2 },
   { name: 'herd', metric: 'free.accepted', atMost: 2, aim: 1 },
   { name: 'herd', metric: 'free.p99', atMost: 2_000, aim: 1_500 },
   { name: 'herd', metric: 'free.early', atMost: 0, aim: 0 },

@@ -33,6 +33,7 @@ function spread(perSecond: number, seconds: number) {
   const startMs = Date.now() + leadFor(count)
   const countsFromMs = startMs + warmUpSeconds * 1_000
   return {
+    countsFromMs,
     dues: Array.from({ length: count }, () => startMs + Math.floor(Math.random() * spanSeconds * 1_000)),
     counts: ({ dueAt }: ReceivedRequest): boolean => Date.parse(dueAt ?? '') >= countsFromMs,
   }
@@ -59,19 +60,34 @@ async function collect(
   return measures
 }
 
+interface AheadOptions {
+  /** What its figures are called after. */
+  scenario?: string
+  /** Is done from the instant on from which runs count; what is due after the instant that it returns does not. */
+  meanwhile?: (countsFromMs: number) => Promise<number>
+}
+
 /** Runs accepted by batch well before they are due. */
-export async function ahead(lab: Lab, perSecond: number): Promise<Measure[]> {
+export async function ahead(
+  lab: Lab,
+  perSecond: number,
+  { scenario = `ahead-${perSecond}`, meanwhile = () => Promise.resolve(Infinity) }: AheadOptions = {},
+): Promise<Measure[]> {
   const meridian = new Meridian(await lab.stack())
   const receiver = await lab.receiver()
   const label = randomUUID()
   try {
     const queue = await meridian.createQueue(`ahead-${label}`)
-    const { dues, counts } = spread(perSecond, lab.profile.seconds)
-    await meridian.acceptBatches(dues.length, (index) => {
-      const dueAt = new Date(dues[index] ?? 0).toISOString()
-      return runBody(index, receiver.url(label, 'ok'), { queue, dueAt })
-    })
-    return await collect(lab, `ahead-${perSecond}`, label, dues.length, counts)
+    const { dues, counts, countsFromMs } = spread(perSecond, lab.profile.seconds)
+    const [untilMs] = await Promise.all([
+      meanwhile(countsFromMs),
+      meridian.acceptBatches(dues.length, (index) => {
+        const dueAt = new Date(dues[index] ?? 0).toISOString()
+        return runBody(index, receiver.url(label, 'ok'), { queue, dueAt })
+      }),
+    ])
+    const isInTime = (request: ReceivedRequest) => counts(request) && Date.parse(request.dueAt ?? '') < untilMs
+    return await collect(lab, scenario, label, dues.length, isInTime)
   } finally {
     await meridian.close()
   }

@@ -8,6 +8,8 @@ export interface Profile {
   warmUpRuns: number
   /** Tenants that share a drain in the benchmark `tenants`. */
   tenants: number
+  /** Runs of the neighbour that wait in the benchmark `neighbour`. */
+  backlog: number
   /** Length of what is measured by time. */
   seconds: number
   /** Runs scheduled for next month in the benchmark `million`. */
@@ -22,6 +24,7 @@ export const profiles: Record<Profile['name'], Profile> = {
     runs: 200_000,
     warmUpRuns: 100_000,
     tenants: 200,
+    backlog: 100_000,
     seconds: 20,
     futureRuns: 1_000_000,
     waitsForQuiet: true,
@@ -32,6 +35,7 @@ export const profiles: Record<Profile['name'], Profile> = {
     runs: 10_000,
     warmUpRuns: 2_000,
     tenants: 20,
+    backlog: 5_000,
     seconds: 4,
     futureRuns: 20_000,
     waitsForQuiet: false,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Sample } from './benchmark.ts'
 import { formatVerdict, judge, toJsonLine } from './report.ts'
-import { median, percentile } from './statistics.ts'
+import { median, percentile, slope } from './statistics.ts'
 
 const drain = (contender: string, round: number, value: number): Sample => ({
   name: 'http-runs',
@@ -66,4 +66,11 @@ test('medians and percentiles', () => {
   const hundred = Array.from({ length: 100 }, (_, index) => index + 1)
   expect([50, 95, 99, 100].map((percent) => percentile(hundred, percent))).toEqual([50, 95, 99, 100])
   expect(percentile([7], 1)).toBe(7)
+})
+
+test('growth is the slope of the line that fits best', () => {
+  expect(slope([0, 1, 2, 3].map((x) => [x, 7 + 2 * x]))).toBeCloseTo(2)
+  // A saw keeps going up and down, and goes nowhere.
+  expect(Math.abs(slope(Array.from({ length: 400 }, (_, x) => [x, x % 4])))).toBeLessThan(0.001)
+  expect(slope([[1, 1]])).toBeNaN()
 })

@@ -14,7 +14,9 @@ import { herdAtOneSecond } from './herd.ts'
 import { httpRuns } from './http-runs.ts'
 import { Lab } from './lab.ts'
 import { lateness } from './lateness.ts'
+import { memoryUnderLoad } from './memory.ts'
 import { million } from './million.ts'
+import { besideNeighbour } from './neighbour.ts'
 import { occurrences } from './occurrences.ts'
 import { type Profile, profiles } from './profile.ts'
 import { formatTable, formatVerdict, judge, toJsonLine } from './report.ts'
@@ -29,8 +31,10 @@ const benchmarks: Record<string, Benchmark> = {
   accept,
   'accept-and-run': acceptAndRun,
   lateness,
+  neighbour: besideNeighbour,
   'get-run': getRun,
   herd: herdAtOneSecond,
+  memory: memoryUnderLoad,
   million,
   occurrences,
   up,

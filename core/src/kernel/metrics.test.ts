@@ -23,6 +23,7 @@ test('what was measured is rendered as Prometheus text under the names it was gi
   expect(body).toContain('meridian_lateness_seconds_bucket{le="0.005"} 1\n')
   expect(body).toContain('meridian_ready{pool="standard"} 7\n')
   expect(body).toMatch(/process_resident_memory_bytes\{service="workers"\} \d{7,}\n/)
+  expect(body).toMatch(/nodejs_heap_used_bytes\{service="workers"\} \d{6,}\n/)
 })
 
 test('a label that is not from a closed set can not grow the metrics without end', async () => {

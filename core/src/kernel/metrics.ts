@@ -59,6 +59,9 @@ function observeRuntime(meter: Meter, service: string): () => void {
     .createObservableGauge('process_resident_memory_bytes', { description: 'Resident memory' })
     .addCallback((result) => result.observe(process.memoryUsage.rss(), labels))
   meter
+    .createObservableGauge('nodejs_heap_used_bytes', { description: 'Memory of what the program itself keeps' })
+    .addCallback((result) => result.observe(process.memoryUsage().heapUsed, labels))
+  meter
     .createObservableGauge('nodejs_eventloop_lag_p99_seconds', { description: 'Event loop lag since the last look' })
     .addCallback((result) => {
       // The sampling interval itself is part of every sample.
