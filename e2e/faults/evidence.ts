@@ -27,7 +27,13 @@ export async function readAll<Item>({ api }: { api: Api }, path: string): Promis
   return items
 }
 
-const openRuns = ({ label }: Load): string => `/v1/runs?queue=${label}&status=scheduled,ready,queued,running&limit=1`
+const openRuns = (label: string): string => `/v1/runs?queue=${label}&status=scheduled,ready,queued,running&limit=1`
+
+/** Waits until every run of the queue has ended, but no longer than that: whatever is still open is found as lost. */
+export async function untilEnded({ api }: Pick<World, 'api'>, label: string, timeoutMs: number): Promise<void> {
+  const hasEnded = async () => (await api.ask<WirePage<WireRun>>('GET', openRuns(label))).data.length === 0
+  await waitFor('all runs to end', hasEnded, { timeoutMs, everyMs: 200 }).catch(() => undefined)
+}
 
 /** Waits until every run of the load has ended, then compares what was promised with what happened. */
 export async function settle(
@@ -36,9 +42,7 @@ export async function settle(
   timeoutMs: number,
 ): Promise<Findings> {
   if (load.accepted.length === 0) throw new Error('no run was accepted: the test saw nothing')
-  const hasEnded = async () => (await api.ask<WirePage<WireRun>>('GET', openRuns(load))).data.length === 0
-  // Whatever is still open after this is found as lost.
-  await waitFor('all runs to end', hasEnded, { timeoutMs, everyMs: 200 }).catch(() => undefined)
+  await untilEnded({ api }, load.label, timeoutMs)
   return examine(await gather({ api, receiver }, load))
 }
 
@@ -53,7 +57,7 @@ export async function untilStill(
     const before = calls
     calls = await receiver.count(load.label)
     if (calls > before) calledAtMs = performance.now()
-    const { data } = await api.ask<WirePage<WireRun>>('GET', openRuns(load))
+    const { data } = await api.ask<WirePage<WireRun>>('GET', openRuns(load.label))
     if (data.length === 0) return
   }
 }

@@ -5,6 +5,7 @@ import { row as A4 } from './A4.ts'
 import { row as A6 } from './A6.ts'
 import { row as A7 } from './A7.ts'
 import { row as breaker } from './breaker.ts'
+import { row as classes } from './classes.ts'
 import { row as completeness } from './completeness.ts'
 import { row as fairness } from './fairness.ts'
 import { row as R1 } from './R1.ts'
@@ -62,6 +63,7 @@ export const rows: Record<string, Row> = {
   completeness,
   breaker,
   fairness,
+  classes,
 }
 
 /** A row that is held by tests inside a package. */
