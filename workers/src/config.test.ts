@@ -1,5 +1,6 @@
+import { usualShares } from '@meridian/core/flow/classes'
 import { expect, test } from 'vitest'
-import { readConfig, roleNames } from './config.ts'
+import { readConfig, roleNames, sharesOf } from './config.ts'
 
 const least = {
   ENGINE_DATABASE_URL: 'postgres://engine@127.0.0.1/meridian',
@@ -35,6 +36,19 @@ test('all problems are named at once', () => {
   ]) {
     expect(read).toThrow(new RegExp(name))
   }
+})
+
+test('classes of queues have their shares, which are no more than there is', () => {
+  expect(sharesOf(readConfig(least, []))).toEqual(usualShares)
+  const given = { CLASS_CRITICAL_PERCENT: '40', CLASS_STANDARD_PERCENT: '40', CLASS_BULK_PERCENT: '20' }
+  expect(sharesOf(readConfig({ ...least, ...given, CLASS_SPARE_PERCENT: '0' }, []))).toEqual({
+    reserved: { critical: 40, standard: 40, bulk: 20 },
+    spare: 0,
+  })
+  const refused = (more: Record<string, string>) => () => readConfig({ ...least, ...more }, [])
+  expect(refused({ ...given, CLASS_BULK_PERCENT: '21' })).toThrow(/more than 100 together/)
+  expect(refused({ CLASS_SPARE_PERCENT: '26' })).toThrow(/CLASS_SPARE_PERCENT is more/)
+  expect(refused({ CLASS_BULK_PERCENT: '0' })).toThrow(/CLASS_BULK_PERCENT: /)
 })
 
 test('roles are chosen by name', () => {

@@ -1,5 +1,4 @@
 import { createSecureContext } from 'node:tls'
-import { spareOf } from '@meridian/core/flow/classes'
 import { type AllowPrivate, addressGate } from '@meridian/core/run/address'
 import { urlProblems } from '@meridian/core/run/target'
 import { LRUCache } from 'lru-cache'
@@ -47,8 +46,13 @@ interface Destination {
  * how many sockets they use and how much of a response is kept.
  */
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { allowPrivate, maxSocketsPerOrigin = 64, connectTimeoutMs = 10_000, maxOrigins = 1_000 } = options
-  const spareSocketsPerOrigin = options.spareSocketsPerOrigin ?? spareOf(maxSocketsPerOrigin)
+  const {
+    allowPrivate,
+    maxSocketsPerOrigin = 64,
+    spareSocketsPerOrigin = 0,
+    connectTimeoutMs = 10_000,
+    maxOrigins = 1_000,
+  } = options
   const wheel = new TimerWheel()
   const handover: Handover = { times: null }
   const bodyBudget = { bytesLeft: options.bodyBudgetBytes ?? 16_777_216 }

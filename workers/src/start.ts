@@ -1,4 +1,5 @@
 import type { Pool } from '@meridian/core/db/client'
+import { spareOf } from '@meridian/core/flow/classes'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import type { Log } from '@meridian/core/kernel/log'
 import type { Metrics } from '@meridian/core/kernel/metrics'
@@ -7,7 +8,7 @@ import { cancelChannel, slotsFreed, wakeChannel } from '@meridian/core/run/wake'
 import type { KeyRing } from '@meridian/core/secret/key-ring'
 import type { Redis } from 'ioredis'
 import { createCarrier, createParcelWorker } from './carrier.ts'
-import type { Config } from './config.ts'
+import { type Config, sharesOf } from './config.ts'
 import { Breakers } from './executor/breakers.ts'
 import { Executor } from './executor/executor.ts'
 import { createExecutorMetrics } from './executor/executor-metrics.ts'
@@ -117,7 +118,15 @@ async function startDispatcher(means: Means): Promise<Running> {
     if (publisher.status === 'ready')
       publisher.publish(cancelChannel(poolId), `${runId} ${fence}`).catch(() => undefined)
   }
-  const dispatcher = new Dispatcher({ engine, poolId, carrier, log, pollMs, interrupt })
+  const dispatcher = new Dispatcher({
+    engine,
+    poolId,
+    carrier,
+    reserved: sharesOf(config).reserved,
+    log,
+    pollMs,
+    interrupt,
+  })
   const loop = startLoop({ name: 'dispatcher', idleMs: pollMs, log, runOnce: () => dispatcher.runOnce() })
   const breakers = startLoop({
     name: 'breakers',
@@ -151,9 +160,11 @@ async function startExecutor(means: Means): Promise<Running> {
   const { engine, redis, keyRing, config, log, metrics, executorId } = means
   const poolId = config.POOL
   const wake = wakeDispatchers(means)
+  const shares = sharesOf(config)
   const outbound = createOutbound({
     allowPrivate: config.ALLOW_PRIVATE_TARGETS,
     maxSocketsPerOrigin: config.SOCKETS_PER_ORIGIN,
+    spareSocketsPerOrigin: spareOf(config.SOCKETS_PER_ORIGIN, shares),
   })
   const store =
     config.OBJECT_STORE_URL === undefined
@@ -177,6 +188,7 @@ async function startExecutor(means: Means): Promise<Running> {
     outbound,
     poolId,
     capacity: config.EXECUTOR_CAPACITY,
+    spare: spareOf(config.EXECUTOR_CAPACITY, shares),
     leaseSeconds: config.LEASE_SECONDS,
     log,
     metrics: createExecutorMetrics(metrics),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { reservedFor, roomOf } from './classes.ts'
+import { reservedFor, roomOf, spareOf, usualShares } from './classes.ts'
 import { choosePreempted } from './preempt.ts'
 
 const count = fc.oneof(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 60 }))
@@ -17,7 +17,10 @@ const standing = fc
     bulk: count,
     waits,
   })
-  .map(({ slots, road, waits: waiting, ...held }) => ({ slots, capacity: slots + road, held, waits: waiting }))
+  .map(({ slots, road, waits: waiting, ...held }) => ({
+    ...{ spare: spareOf(slots), capacity: slots + road, reserved: usualShares.reserved },
+    ...{ held, waits: waiting },
+  }))
 const waiting = fc.oneof(count, fc.constant(Number.POSITIVE_INFINITY))
 
 describe('pre-emption', () => {

@@ -1,13 +1,15 @@
 import { type Pool, runNamed } from '../db/client.ts'
-import { type ClassStanding, type PerClass, perClass, queueClasses, roomOf } from '../flow/classes.ts'
+import { type ClassShares, type ClassStanding, type PerClass, perClass, queueClasses, roomOf } from '../flow/classes.ts'
 import { type ClassedLine, type Line, linesByClass, type Owed } from '../flow/lines.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { type AdmitOptions, type Admitted, admitPlain, divideRoom, linesMax } from './admit.ts'
 import { type Preempted, preemptRuns } from './preempt.ts'
 
 export interface ClassOptions extends Omit<AdmitOptions, 'owed'> {
-  /** Runs that the executors of the pool perform at once. */
-  slots: number
+  /** Slots that the executors of the pool keep free for critical runs. */
+  spare: number
+  /** What is reserved for each class, in percent. */
+  reserved: ClassShares['reserved']
   /** What earlier divisions left owed, class by class. */
   owed?: PerClass<Owed>
 }
@@ -32,13 +34,13 @@ interface Standing {
  * statement more than where none does.
  */
 export async function admitByClass(pool: Pool, options: ClassOptions): Promise<AdmittedByClass> {
-  const { slots, owed = perClass((): Owed => new Map()), ...plain } = options
+  const { spare, reserved, owed = perClass((): Owed => new Map()), ...plain } = options
   const { batch, capacity, roomMin = 1 } = plain
   // No room for any: what is due becomes ready, and nothing is given out.
   await admitPlain(pool, { ...plain, capacity: 0, roomMin: 1 }, batch)
   const { lines, held } = await readStanding(pool, options.pool)
   const waits = perClass((of) => lines[of].length > 0)
-  const standing: ClassStanding = { slots, capacity, held, waits }
+  const standing: ClassStanding = { spare, reserved, capacity, held, waits }
   const admitted = perClass((): Admitted[] => [])
   // What a class was found not to want is for the others: hence twice.
   for (const of of [...queueClasses, ...queueClasses]) {

@@ -186,6 +186,8 @@ export interface Capacity {
   executors: number
   /** Runs that may be in the air at once. */
   slots: number
+  /** How many of them executors keep free for critical runs, where queues have classes. */
+  spare: number
   /** Runs finished a second, of late. */
   finishedPerSecond: number
   /** Whether any queue is critical or bulk: then slots are divided among classes first. */
@@ -194,33 +196,33 @@ export interface Capacity {
 
 /** An executor that has not announced itself for 6 s is not counted. */
 export async function readCapacity(pool: Pool, poolId: number): Promise<Capacity> {
-  const rows = await runNamed<[number, number, number, boolean]>(
+  const rows = await runNamed<[number, number, number, number, boolean]>(
     pool,
     'read_capacity',
-    `select count(*)::int, coalesce(sum(capacity), 0)::int, coalesce(sum(finished_per_second), 0)::float8,
-       exists (select from limits where class <> 1)
+    `select count(*)::int, coalesce(sum(capacity), 0)::int, coalesce(sum(spare), 0)::int,
+       coalesce(sum(finished_per_second), 0)::float8, exists (select from limits where class <> 1)
      from executors where pool = $1 and seen_at > clock_timestamp() - interval '6 seconds'`,
     [poolId],
   )
-  const [executors, slots, finishedPerSecond, usesClasses] = rows[0] ?? [0, 0, 0, false]
-  return { executors, slots, finishedPerSecond, usesClasses }
+  const [executors, slots, spare, finishedPerSecond, usesClasses] = rows[0] ?? [0, 0, 0, 0, false]
+  return { executors, slots, spare, finishedPerSecond, usesClasses }
 }
 
 /** Announces an executor: what it can take and how fast it was, to the thousandth. */
 export async function announceExecutor(
   pool: Pool,
-  executor: { id: Uuid; pool: number; capacity: number; running: number; finishedPerSecond: number },
+  executor: { id: Uuid; pool: number; capacity: number; spare?: number; running: number; finishedPerSecond: number },
 ): Promise<void> {
   // The mean of one that has been idle for long fades to what the column cannot hold.
   const finishedPerSecond = Math.round(executor.finishedPerSecond * 1_000) / 1_000
   await runNamed(
     pool,
     'announce_executor',
-    `insert into executors (id, pool, capacity, running, finished_per_second, seen_at)
-     values ($1, $2, $3, $4, $5, clock_timestamp())
-     on conflict (id) do update set capacity = excluded.capacity, running = excluded.running,
+    `insert into executors (id, pool, capacity, spare, running, finished_per_second, seen_at)
+     values ($1, $2, $3, $4, $5, $6, clock_timestamp())
+     on conflict (id) do update set capacity = excluded.capacity, spare = excluded.spare, running = excluded.running,
        finished_per_second = excluded.finished_per_second, seen_at = excluded.seen_at`,
-    [executor.id, executor.pool, executor.capacity, executor.running, finishedPerSecond],
+    [executor.id, executor.pool, executor.capacity, executor.spare ?? 0, executor.running, finishedPerSecond],
   )
 }
 

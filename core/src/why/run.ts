@@ -2,7 +2,7 @@ import { requireScope } from '../access/scope.ts'
 import { virtualPool } from '../clock/virtual.ts'
 import { runNamed } from '../db/client.ts'
 import { type Ctx, type Tx, withRead } from '../db/context.ts'
-import { type QueueClass, spareOf } from '../flow/classes.ts'
+import type { QueueClass } from '../flow/classes.ts'
 import { nilUuid, type Uuid } from '../kernel/ids.ts'
 import { listAttempts, readRun } from '../run/get.ts'
 import type { Run, RunStatus } from '../run/run.ts'
@@ -145,21 +145,23 @@ async function earlierRun(tx: Tx, { id, jobId }: Run): Promise<Reason> {
 interface Executors {
   alive: number
   slots: number
+  /** Of them, what is kept free for critical runs where queues have classes. */
+  spare: number
   held: number
   lastSeenAt: Date | null
 }
 
 async function readExecutors(tx: Tx, pool: number): Promise<Executors> {
-  const rows = await runNamed<[number, number, number, Date | null]>(
+  const rows = await runNamed<[number, number, number, number, Date | null]>(
     tx.client,
     'why_executors',
     `select count(*) filter (where alive)::int, coalesce(sum(capacity) filter (where alive), 0)::int,
-       coalesce(sum(running) filter (where alive), 0)::int, max(seen_at)
+       coalesce(sum(spare) filter (where alive), 0)::int, coalesce(sum(running) filter (where alive), 0)::int, max(seen_at)
      from (select *, seen_at > clock_timestamp() - interval '6 seconds' as alive from executors where pool = $1) e`,
     [pool],
   )
-  const [alive, slots, held, lastSeenAt] = rows[0] ?? [0, 0, 0, null]
-  return { alive, slots, held, lastSeenAt }
+  const [alive, slots, spare, held, lastSeenAt] = rows[0] ?? [0, 0, 0, 0, null]
+  return { alive, slots, spare, held, lastSeenAt }
 }
 
 const noExecutor = ({ lastSeenAt }: Executors): Reason => ({
@@ -246,7 +248,7 @@ async function slotReasons(tx: Tx, { queueId, priority, dueAt, id }: Run, pool: 
     const detail = `All executors are busy: ${executors.held} of ${executors.slots} slots are taken.`
     const evidence = { limit: executors.slots, used: executors.held, ahead }
     reasons.push({ code: 'pool-full', detail, evidence, expectedAt })
-  } else if (usesClasses && queueClass !== 'critical' && executors.held >= executors.slots - spareOf(executors.slots)) {
+  } else if (usesClasses && queueClass !== 'critical' && executors.held >= executors.slots - executors.spare) {
     const detail = `The slots that are free are kept for critical runs, and its queue ${queue} is ${queueClass}.`
     const evidence = { queue, class: queueClass, limit: executors.slots, used: executors.held, ahead }
     reasons.push({ code: 'class-waits', detail, evidence, expectedAt })

@@ -200,6 +200,7 @@ describe('what has no partitions of its own', () => {
     expect(await readCapacity(stage.db.engine, 1)).toEqual({
       executors: 2,
       slots: 10,
+      spare: 0,
       finishedPerSecond: 4,
       usesClasses: false,
     })

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import type { Ctx } from '../../src/db/context.ts'
-import { queueClasses } from '../../src/flow/classes.ts'
+import { queueClasses, spareOf, usualShares } from '../../src/flow/classes.ts'
 import { createQueue, getQueue, updateQueue } from '../../src/flow/queues.ts'
 import { sampleShares } from '../../src/flow/sample-shares.ts'
 import { readCapacity } from '../../src/run/admit.ts'
@@ -30,7 +30,9 @@ afterEach(async () => {
 const many = (count: number, queue: string) => Array.from({ length: count }, () => ({ queue }))
 const admit = (slots: number, options: Partial<ClassOptions> = {}) =>
   admitByClass(stage.db.engine, {
-    ...{ pool: 1, batch: 1_000, slots, capacity: slots, aheadMs: 25, queuedSeconds: 5, ...options },
+    ...{ pool: 1, batch: 1_000, capacity: slots, aheadMs: 25, queuedSeconds: 5 },
+    ...{ spare: spareOf(slots), reserved: usualShares.reserved },
+    ...options,
   })
 const held = (queue: string): Promise<number> =>
   stage.value('select count(*)::int as value from held h join queues q on q.id = h.queue_id where q.name = $1', queue)

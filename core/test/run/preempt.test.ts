@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { spareOf, usualShares } from '../../src/flow/classes.ts'
 import { createQueue, updateQueue } from '../../src/flow/queues.ts'
 import type { Uuid } from '../../src/kernel/ids.ts'
 import type { Admitted } from '../../src/run/admit.ts'
@@ -28,7 +29,10 @@ beforeEach(begin)
 const slots = 20
 const many = (count: number, queue: string) => Array.from({ length: count }, () => ({ queue }))
 const look = (batch = 100): Promise<AdmittedByClass> =>
-  admitByClass(stage.db.engine, { pool: 1, batch, slots, capacity: slots, aheadMs: 25, queuedSeconds: 5 })
+  admitByClass(stage.db.engine, {
+    ...{ pool: 1, batch, capacity: slots, aheadMs: 25, queuedSeconds: 5 },
+    ...{ spare: spareOf(slots), reserved: usualShares.reserved },
+  })
 const fill = async (queue = 'nightly'): Promise<Claimed[]> => {
   await stage.accept(...many(30, queue))
   return stage.claim((await look()).others)

@@ -5,6 +5,7 @@ import { createBlackout } from '../../src/calendar/blackouts.ts'
 import { createCalendar } from '../../src/calendar/create.ts'
 import { createTestClock } from '../../src/clock/test-clocks.ts'
 import type { Ctx } from '../../src/db/context.ts'
+import { usualShares } from '../../src/flow/classes.ts'
 import type { NewLimit } from '../../src/flow/limit.ts'
 import { createLimit, pauseLimit } from '../../src/flow/limits.ts'
 import { createQueue, pauseQueue, updateQueue } from '../../src/flow/queues.ts'
@@ -41,7 +42,7 @@ const whyJob = async (id: Uuid): Promise<Why> => note(await explainJob(stage.ctx
 const codesOf = ({ reasons }: Why): WhyCode[] => reasons.map(({ code }) => code)
 
 const announce = (running = 0) =>
-  announceExecutor(stage.db.engine, { id: executorId, pool: 1, capacity: 4, running, finishedPerSecond: 0 })
+  announceExecutor(stage.db.engine, { id: executorId, pool: 1, capacity: 4, spare: 1, running, finishedPerSecond: 0 })
 
 beforeAll(async () => {
   stage = await createStage(inject('postgresUrl'))
@@ -209,7 +210,10 @@ describe('a run', () => {
     const { id: alarms } = await createQueue(stage.ctx, { name: 'sirens', class: 'critical' })
     const { id: nightly } = await createQueue(stage.ctx, { name: 'nightly', class: 'bulk', preemptible: true })
     const look = () =>
-      admitByClass(stage.db.engine, { pool: 1, batch: 10, slots: 8, capacity: 8, aheadMs: 25, queuedSeconds: 5 })
+      admitByClass(stage.db.engine, {
+        ...{ pool: 1, batch: 10, capacity: 8, aheadMs: 25, queuedSeconds: 5 },
+        ...{ spare: 1, reserved: usualShares.reserved },
+      })
     await stage.accept(...Array.from({ length: 7 }, () => ({ queue: 'nightly' })))
     await stage.claim((await look()).others)
     await stage.accept({ queue: 'sirens' }, { queue: 'sirens' })

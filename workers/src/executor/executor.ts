@@ -1,5 +1,4 @@
 import type { Pool } from '@meridian/core/db/client'
-import { spareOf } from '@meridian/core/flow/classes'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import type { Log } from '@meridian/core/kernel/log'
 import { announceExecutor, retireExecutor } from '@meridian/core/run/admit'
@@ -28,6 +27,8 @@ export interface ExecutorOptions {
   poolId: number
   /** Runs performed at once. */
   capacity: number
+  /** How many of them critical runs find free, where queues have classes. */
+  spare: number
   /** How long a claim holds without being renewed. */
   leaseSeconds: number
   log: Log
@@ -110,7 +111,7 @@ export class Executor {
   /** Takes a parcel: resolves once its runs are claimed and there is room for more. */
   async take({ runs, isAwaited, class: parcelClass }: Parcel, way: Way = 'road'): Promise<void> {
     this.#isAwaited = isAwaited
-    this.#spare = parcelClass === undefined ? 0 : spareOf(this.#options.capacity)
+    this.#spare = parcelClass === undefined ? 0 : this.#options.spare
     await new Promise<void>((done) => {
       if (way === 'express') this.#unclaimed.unshift({ runs, way: parcelClass === 'critical' ? 'critical' : way, done })
       else this.#unclaimed.push({ runs, way, done })
@@ -292,11 +293,12 @@ export class Executor {
       this.#finished = 0
       this.#rateAtMs = nowMs
     }
-    const { engine, id, poolId, capacity } = this.#options
+    const { engine, id, poolId, capacity, spare } = this.#options
     await announceExecutor(engine, {
       id,
       pool: poolId,
       capacity,
+      spare,
       running: this.#held.size,
       finishedPerSecond: this.#rate,
     })

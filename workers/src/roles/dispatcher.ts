@@ -1,5 +1,5 @@
 import type { Pool } from '@meridian/core/db/client'
-import { perClass } from '@meridian/core/flow/classes'
+import { type ClassShares, perClass } from '@meridian/core/flow/classes'
 import type { Owed } from '@meridian/core/flow/lines'
 import type { Log } from '@meridian/core/kernel/log'
 import { type Admitted, admitRuns, type Capacity, lookAhead, readCapacity } from '@meridian/core/run/admit'
@@ -15,6 +15,8 @@ export interface DispatcherOptions {
   engine: Pool
   poolId: number
   carrier: Carrier
+  /** What is reserved for each class of queues, in percent. */
+  reserved: ClassShares['reserved']
   log: Log
   /** Tells whoever performs a run that it was cancelled for a newer one, or put back for a critical one. */
   interrupt(runId: string, fence: number): void
@@ -55,6 +57,7 @@ export class Dispatcher {
   #capacity: Capacity & { readAtMs: number } = {
     executors: 0,
     slots: 0,
+    spare: 0,
     finishedPerSecond: 0,
     usesClasses: false,
     readAtMs: Number.NEGATIVE_INFINITY,
@@ -116,10 +119,10 @@ export class Dispatcher {
   }
 
   async #admit(
-    { slots, usesClasses }: Capacity,
+    { spare, usesClasses }: Capacity,
     { batch, limit, roomMin }: { batch: number; limit: number; roomMin: number },
   ): Promise<AdmittedByClass> {
-    const { engine, poolId, interrupt } = this.#options
+    const { engine, poolId, reserved, interrupt } = this.#options
     const options = {
       pool: poolId,
       batch,
@@ -129,7 +132,7 @@ export class Dispatcher {
       roomMin,
       onStopped: ({ id, fence }: { id: string; fence: number }) => interrupt(id, fence),
     }
-    if (usesClasses) return admitByClass(engine, { ...options, slots, owed: this.#owedByClass })
+    if (usesClasses) return admitByClass(engine, { ...options, spare, reserved, owed: this.#owedByClass })
     const others = await admitRuns(engine, { ...options, owed: this.#owed })
     return { critical: [], others, preempted: [], criticalWaits: false }
   }
