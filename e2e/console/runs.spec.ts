@@ -110,6 +110,55 @@ test('a run that waits says what it waits for, and can be cancelled', async ({ p
   await sdk.queues.resume(label)
 })
 
+test('open runs are cancelled by what they are filtered by, after a look at how many', async ({
+  page,
+  base,
+  label,
+  sdk,
+  receiver,
+}) => {
+  await sdk.queues.create({ name: label })
+  await sdk.queues.pause(label)
+  const start = (tag: string) =>
+    sdk.runs.create({ target: { type: 'http', url: receiver.url(label, 'ok') }, queue: label, tags: [tag] })
+  const [one, two, other] = [await start(label), await start(label), await start('other')]
+  await open(page, `${base}/runs?queue=${label}&status=failed`)
+  const cancel = page.getByRole('button', { name: 'Cancel open runs' })
+  await expect(cancel).toHaveAttribute('aria-disabled', 'true')
+  await page.getByRole('group', { name: 'Filters' }).getByRole('link', { name: 'Failed' }).click()
+  await page.getByRole('searchbox', { name: 'Tag' }).fill(label)
+  await expect(page.locator('[data-run]')).toHaveCount(2)
+  await cancel.click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog.getByText(`About open runs, in queue ${label}, tagged ${label}`)).toBeVisible()
+  await dialog.getByRole('button', { name: 'Cancel 2 runs' }).click()
+  await expect(page.getByText(/^Done · started/)).toBeVisible()
+  await page.getByRole('link', { name: 'Its runs' }).click()
+  await expect(page.locator('[data-run]').getByText('Cancelled', { exact: true })).toHaveCount(2)
+  const states = await Promise.all([one, two, other].map(async ({ id }) => (await sdk.runs.get(id)).status))
+  expect(states).toEqual(['cancelled', 'cancelled', 'ready'])
+  await sdk.runs.cancel(other.id)
+  await sdk.queues.resume(label)
+})
+
+test('a run shows the callback that told its end', async ({ page, base, label, sdk, receiver }) => {
+  const { id } = await sdk.jobs.create({ name: label, target: { type: 'http', url: receiver.url(label, 'ok') } })
+  await open(page, `${base}/jobs/${id}/edit`)
+  await page.locator('summary', { hasText: 'Who is told of an end' }).click()
+  await page.getByLabel(/^When it has succeeded/).fill(receiver.url(`${label}-told`, 'ok'))
+  await page.getByRole('button', { name: 'Save' }).click()
+  await expect(page).toHaveURL(new RegExp(`/jobs/${id}$`))
+  await page.getByRole('button', { name: 'Run now' }).click()
+  await expect.poll(() => receiver.count(`${label}-told`)).toBe(1)
+  const [run] = (await sdk.runs.list({ jobId: id }).page()).data
+  await open(page, `${base}/runs/${run?.id}`)
+  await page
+    .getByRole('definition')
+    .filter({ has: page.getByRole('link', { name: 'Succeeded' }) })
+    .click()
+  await expect(page.getByRole('link', { name: 'The end of this run' })).toBeVisible()
+})
+
 test('every attempt has its lane', async ({ page, base, label, sdk, receiver }) => {
   const target = { type: 'http', url: receiver.url(label, 'fail/2') } as const
   const run = await sdk.runs.create({ target, retry: { limit: 3, delay: 'PT0.2S', jitter: 0 } })

@@ -2,7 +2,9 @@ import type { JobVersionDefinition, Target } from '@meridian/sdk'
 import type { CurlRequest } from '#lib/code/curl.ts'
 import type { Schedule, ScheduleFault } from '#lib/schedule/schedule.ts'
 import { parseIsoDuration, toIsoDuration } from '#lib/time/duration.ts'
+import { type CallbackForm, callbackFormOf, callbacksOf } from './callback-form.ts'
 import { type ExpectForm, expectFormOf, expectOf } from './expect-form.ts'
+import { type HeaderForm, headerForms, headersOf } from './header-form.ts'
 import { type RetryForm, retryFormOf, retryOf } from './retry-form.ts'
 
 /** A job as it is stored, whole: what the form reads and writes. */
@@ -18,11 +20,12 @@ export interface JobForm {
   tags: string
   method: Target['method']
   url: string
-  headers: { name: string; value: string }[]
+  headers: HeaderForm[]
   bodyKind: 'none' | 'json' | 'text'
   body: string
   timeoutMs: number | undefined
   expect: ExpectForm
+  callbacks: CallbackForm
   queue: string
   overlap: JobDefinition['overlap']
   catchUp: JobDefinition['catchUp']
@@ -52,11 +55,12 @@ export function formOf(job: JobDefinition | undefined): JobForm {
     tags: job?.tags.join(', ') ?? '',
     method: target?.method ?? 'POST',
     url: target?.url ?? '',
-    headers: Object.entries(target?.headers ?? {}).map(([name, value]) => ({ name, value })),
+    headers: headerForms(target?.headers),
     bodyKind: body === null ? 'none' : typeof body === 'string' ? 'text' : 'json',
     body: body === null ? '' : typeof body === 'string' ? body : JSON.stringify(body, null, 2),
     timeoutMs: optionalMs(target?.timeout) ?? defaultTimeoutMs,
     expect: expectFormOf(target?.expect),
+    callbacks: callbackFormOf(target?.callbacks),
     queue: job?.queue ?? 'default',
     overlap: job?.overlap ?? 'skip',
     catchUp: job?.catchUp ?? 'one',
@@ -74,24 +78,21 @@ export function formOf(job: JobDefinition | undefined): JobForm {
 
 /** The target that the form means. Throws a `SyntaxError` when the body should be JSON and is not. */
 export function targetOf(form: JobForm): Target {
-  const headers = form.headers.filter((header) => header.name.trim() !== '')
   const { expect } = expectOf(form.expect)
+  const callbacks = callbacksOf(form.callbacks)
   return {
     type: 'http',
     url: form.url.trim(),
     method: form.method,
-    headers: Object.fromEntries(headers.map(({ name, value }) => [name.trim(), value])),
+    headers: headersOf(form.headers),
     ...(form.bodyKind === 'none'
       ? {}
       : { body: form.bodyKind === 'json' ? (JSON.parse(form.body) as unknown) : form.body }),
     timeout: toIsoDuration(form.timeoutMs ?? defaultTimeoutMs),
     ...(expect === undefined ? {} : { expect }),
+    ...(callbacks === undefined ? {} : { callbacks }),
   }
 }
-
-/** Who is told of the runs' ends is not in the form: it stays. */
-const toldBy = (target: Target | undefined): Pick<Target, 'callbacks'> =>
-  target?.callbacks === undefined ? {} : { callbacks: target.callbacks }
 
 /** What to send to the API, or what is wrong with the form as far as the form itself can tell. */
 export function definitionOf(
@@ -109,7 +110,7 @@ export function definitionOf(
       description: form.description.trim() || null,
       externalId: form.externalId.trim() || null,
       tags: form.tags.split(/[\s,]+/).filter(Boolean),
-      target: { ...targetOf(form), ...toldBy(before?.target) },
+      target: targetOf(form),
       schedule: schedule ?? null,
       queue: form.queue.trim(),
       overlap: form.overlap,
@@ -140,9 +141,7 @@ export function jsonFault(form: Pick<JobForm, 'bodyKind' | 'body'>): string | un
 
 /** The request that a run of the form sends, for showing it as `curl`. */
 export function requestOf(form: JobForm): CurlRequest {
-  const headers = Object.fromEntries(
-    form.headers.filter(({ name }) => name.trim()).map(({ name, value }) => [name.trim(), value]),
-  )
+  const headers = headersOf(form.headers)
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
   const body = form.bodyKind === 'none' ? undefined : form.bodyKind === 'json' ? compactJson(form.body) : form.body
   return {

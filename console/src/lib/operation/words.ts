@@ -20,6 +20,10 @@ const things: Partial<Record<Operation['kind'], string>> = {
   'dead-letters.discard': 'dead letter',
 }
 
+/** Whether an operation makes runs, or is about some. */
+export const hasRuns = (kind: Operation['kind']): boolean =>
+  kind === 'jobs.backfill' || kind === 'runs.cancel' || kind === 'dead-letters.redrive'
+
 /** `3 jobs`, `1 run`: what an operation is about, in number. */
 export function thingWords(kind: Operation['kind'], count: number): string {
   const thing = things[kind] ?? 'job'
@@ -48,7 +52,7 @@ export function filterWords({ ids, state, search, name, tags, queue, externalIdP
 
 /** The same for dead letters and for open runs. */
 function runFilterWords(kind: Operation['kind'], filter: DeadLetterFilter & OpenRunFilter): string {
-  const { ids, fingerprint, status, jobId, queue, error, isQuarantined, dueFrom, dueTo } = filter
+  const { ids, fingerprint, status, jobId, queue, tags, error, isQuarantined, dueFrom, dueTo } = filter
   const noun = kind === 'runs.cancel' ? `${status?.join(' or ') ?? 'open'} runs` : 'open dead letters'
   return [
     ids ? `${thingWords(kind, ids.length)} chosen one by one` : noun,
@@ -56,6 +60,7 @@ function runFilterWords(kind: Operation['kind'], filter: DeadLetterFilter & Open
     error ? `that failed with ${error}` : '',
     jobId ? 'of one job' : '',
     queue ? `in queue ${queue}` : '',
+    tags ? `tagged ${tags.join(' and ')}` : '',
     isQuarantined === undefined ? '' : isQuarantined ? 'quarantined' : 'not quarantined',
     dueFrom ? `due from ${dueFrom}` : '',
     dueTo ? `due before ${dueTo}` : '',

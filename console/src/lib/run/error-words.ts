@@ -11,6 +11,8 @@ const sentences: Record<string, string> = {
   'unexpected-response': 'The target’s answer was not as expected.',
   'start-deadline': 'It did not begin in time.',
   'end-deadline': 'It did not end in time.',
+  backlog: 'As many waited as a limit lets wait, so it was left out.',
+  overlap: 'Another run of its job was still open, so it was left out.',
   unreadable: 'What was stored of the request could not be read.',
 }
 

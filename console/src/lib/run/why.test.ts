@@ -38,12 +38,19 @@ describe('why a run is not running', () => {
     ])
   })
 
+  it('is a paused limit, with who paused it and where it is', () => {
+    const evidence = { limitId: 'lim_1', by: 'usr_1', since: '2026-11-29T11:00:00.000Z' }
+    expect(whyWaiting(why([{ code: 'limit-paused', detail: 'The limit x is paused.', evidence }]), [], now)).toEqual([
+      { text: 'The limit x is paused, since 1 h ago.', runIds: [], limitId: 'lim_1', by: 'usr_1' },
+    ])
+  })
+
   it('is a full queue, with who holds it, and when it goes on', () => {
     const evidence = { ahead: 3, runIds: ['run_1'] }
     const detail = 'The queue reports is full: 2 of 2 at once.'
     const answer = why([{ code: 'queue-full', detail, evidence }], { expectedAt: soon, expiresAt: soon })
     expect(whyWaiting(answer, [], now)).toEqual([
-      { text: `${detail} 3 others come before it.`, runIds: ['run_1'] },
+      { text: `${detail} 3 others come before it.`, runIds: ['run_1'], limitId: undefined },
       { text: 'It is expected to go on in 4 min.', runIds: [] },
       { text: 'Should it still wait then, it expires in 4 min.', runIds: [] },
     ])

@@ -2,10 +2,14 @@ import type { Attempt, Run, Why, WhyReason } from '@meridian/sdk'
 import { relativeWords } from '#lib/time/words.ts'
 import { errorSentence } from './error-words.ts'
 
-/** A sentence about why a run waits, with the runs it speaks of. */
+/** A sentence about why a run waits, with what it speaks of. */
 export interface WhyLine {
   text: string
+  /** Runs that are in the way. */
   runIds: readonly string[]
+  limitId?: string | undefined
+  /** Who paused it. */
+  by?: string | undefined
 }
 
 /** Why a run is not running, in sentences; empty when it is, or has ended. */
@@ -26,12 +30,12 @@ function linesOf(
   attempts: readonly Attempt[],
   now: number,
 ): (string | WhyLine)[] {
-  const { at, since, reason, ahead = 0, runIds = [] } = evidence
+  const { at, since, reason, ahead = 0, runIds = [], limitId, by } = evidence
   const ago = since === undefined ? '' : `, since ${relativeWords(Date.parse(since), now)}`
   if (code === 'not-due' && at !== undefined) return [`It is due ${relativeWords(Date.parse(at), now)}.`]
   if (code === 'waits-for-retry') return retryWords(evidence, attempts.at(-1), now)
-  if (code === 'queue-paused') {
-    const paused = `${detail.slice(0, -1)}${ago}.`
+  if (code === 'queue-paused' || code === 'limit-paused') {
+    const paused = { text: `${detail.slice(0, -1)}${ago}.`, runIds, limitId, by }
     return reason === undefined ? [paused] : [paused, `The reason given: ${reason}`]
   }
   if (code === 'breaker-open') {
@@ -39,9 +43,10 @@ function linesOf(
     const tried = at === undefined ? [] : [`It is tried again ${relativeWords(Date.parse(at), now)}.`]
     return [held, ...(reason === undefined ? [] : [`The reason given: ${reason}`]), ...tried, ...aheadWords(ahead)]
   }
+  if (code === 'waits-for-batch') return [detail]
   if (code === 'no-executor') return [`${detail.slice(0, -1)}${ago}.`]
-  if (code === 'next-in-line' || ahead === 0) return [{ text: detail, runIds }]
-  return [{ text: [detail, ...aheadWords(ahead)].join(' '), runIds }]
+  if (code === 'next-in-line' || ahead === 0) return [{ text: detail, runIds, limitId }]
+  return [{ text: [detail, ...aheadWords(ahead)].join(' '), runIds, limitId }]
 }
 
 const aheadWords = (ahead: number): string[] =>

@@ -5,6 +5,8 @@ import { listParam } from '#lib/url.ts'
 
 const sources: readonly RunSource[] = ['api', 'schedule', 'manual', 'replay', 'backfill', 'callback', 'batch']
 
+const isTag = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$/.test(text)
+
 /** The query of the API's list of runs that a page's URL asks for. Unknown values are ignored. */
 export function runFilter(params: URLSearchParams, now: number) {
   const { range, preset } = readRange(params, now)
@@ -15,9 +17,10 @@ export function runFilter(params: URLSearchParams, now: number) {
     ),
     jobId: params.get('job') ?? undefined,
     queue: params.get('queue') ?? undefined,
-    tag: listParam(params.get('tag')),
+    tag: listParam(params.get('tag')).filter(isTag),
     callbackOf: params.get('callbackOf') ?? undefined,
     batchRunId: params.get('batch') ?? undefined,
+    operationId: params.get('operation') ?? undefined,
     source: sources.find((known) => known === source),
     createdFrom: new Date(range.from).toISOString(),
     // A range up to now stays open, so that what is created next is in it.

@@ -13,15 +13,18 @@ export const load: PageServerLoad = async ({ locals, params, depends }) => {
   const [run, attempts] = await Promise.all([sdk.runs.get(params.run), sdk.runs.attempts(params.run)])
   // Final is final: only an open run is worth asking about again.
   if (isOpen(run.status)) depends('meridian:runs')
-  const [jobName, why] = await Promise.all([
+  const isTold = !isOpen(run.status) && run.source !== 'callback'
+  const [jobName, why, callbacks] = await Promise.all([
     run.jobId === null ? undefined : absent(sdk.jobs.get(run.jobId).then((job) => job.name)),
     isWaiting(run.status) ? absent(sdk.runs.why(params.run)) : undefined,
+    isTold ? sdk.runs.list({ callbackOf: run.id, limit: 1 }).page() : undefined,
   ])
   return {
     run,
     attempts,
     jobName,
     why,
+    callback: callbacks?.data[0],
     // What the tabs show comes after the page: it can be large, and a viewer may not see it at all.
     request: tab(sdk.runs.request(run.id)),
     response: tab(sdk.runs.response(run.id)),
