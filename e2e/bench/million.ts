@@ -9,7 +9,7 @@ import { ahead } from './lateness.ts'
 import { Meridian, runBody } from './meridian.ts'
 
 /** The figures that must not change when the tables fill up. */
-async function usualFigures(lab: Lab): Promise<Measure[]> {
+export async function usualFigures(lab: Lab): Promise<Measure[]> {
   const [drain] = await drainMeridian(lab, Math.min(50_000, lab.profile.runs))
   const [accept] = await acceptOneByOne(lab, false)
   const late = (await ahead(lab, 1_000)).find(({ metric }) => metric === 'ahead-1000.p99')
@@ -20,24 +20,35 @@ async function usualFigures(lab: Lab): Promise<Measure[]> {
   ]
 }
 
-/** Accepts the future runs through the front door and says what each one takes. */
-async function fill(lab: Lab): Promise<Measure[]> {
-  const stack = await lab.stack()
+/** Accepts the future runs through the front door, and says how fast. */
+export async function scheduleFar(lab: Lab): Promise<Measure> {
+  const meridian = new Meridian(await lab.stack())
   const { url } = await lab.target()
-  const meridian = new Meridian(stack)
-  const redis = new Redis(stack.redisUrl)
   const count = lab.profile.futureRuns
   const day = 86_400_000
   const dueAt = (index: number) =>
     new Date(Date.now() + 30 * day + Math.floor((index / count) * 30 * day)).toISOString()
   try {
-    const before = { disk: await diskBytes(meridian), redis: await redisBytes(redis) }
     const start = performance.now()
     await meridian.acceptBatches(count, (index) => runBody(index, url, { dueAt: dueAt(index) }))
-    const perSecond = (count * 1_000) / (performance.now() - start)
+    return { metric: 'schedule', value: (count * 1_000) / (performance.now() - start), unit: 'runs/s' }
+  } finally {
+    await meridian.close()
+  }
+}
+
+/** Fills the future and says what each run of it takes. */
+async function fill(lab: Lab): Promise<Measure[]> {
+  const stack = await lab.stack()
+  const meridian = new Meridian(stack)
+  const redis = new Redis(stack.redisUrl)
+  const count = lab.profile.futureRuns
+  try {
+    const before = { disk: await diskBytes(meridian), redis: await redisBytes(redis) }
+    const scheduled = await scheduleFar(lab)
     await settle(meridian)
     return [
-      { metric: 'load', value: perSecond, unit: 'runs/s' },
+      scheduled,
       { metric: 'disk', value: ((await diskBytes(meridian)) - before.disk) / count, unit: 'bytes/run' },
       { metric: 'redis', value: Math.round(((await redisBytes(redis)) - before.redis) / count), unit: 'bytes/run' },
       ...(await idleCpu(lab)),
@@ -48,7 +59,7 @@ async function fill(lab: Lab): Promise<Measure[]> {
   }
 }
 
-async function diskBytes(meridian: Meridian): Promise<number> {
+export async function diskBytes(meridian: Meridian): Promise<number> {
   const [row] = await meridian.query<{ bytes: number }>(
     `select sum(pg_table_size(oid) + pg_indexes_size(oid))::float8 as bytes
      from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`,
@@ -61,7 +72,7 @@ async function redisBytes(redis: Redis): Promise<number> {
 }
 
 /** Waits until Postgres has analysed and vacuumed what was loaded: that is paid once, not while idle. */
-async function settle(meridian: Meridian): Promise<void> {
+export async function settle(meridian: Meridian): Promise<void> {
   await meridian.query('checkpoint')
   await meridian.query('vacuum analyze')
   const working = "select 1 from pg_stat_activity where backend_type = 'autovacuum worker' limit 1"

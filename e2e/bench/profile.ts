@@ -12,8 +12,10 @@ export interface Profile {
   backlog: number
   /** Length of what is measured by time. */
   seconds: number
-  /** Runs scheduled for next month in the benchmark `million`. */
+  /** Runs scheduled for next month in the benchmarks `million` and `history`. */
   futureRuns: number
+  /** Finished runs in the benchmark `history`. */
+  finishedRuns: number
   waitsForQuiet: boolean
 }
 
@@ -27,6 +29,7 @@ export const profiles: Record<Profile['name'], Profile> = {
     backlog: 100_000,
     seconds: 20,
     futureRuns: 1_000_000,
+    finishedRuns: 10_000_000,
     waitsForQuiet: true,
   },
   ci: {
@@ -38,6 +41,7 @@ export const profiles: Record<Profile['name'], Profile> = {
     backlog: 5_000,
     seconds: 4,
     futureRuns: 20_000,
+    finishedRuns: 50_000,
     waitsForQuiet: false,
   },
 }

@@ -1,5 +1,5 @@
 /**
- * `node e2e/bench/run.ts <name>... [--json] [--rounds N] [--runs N] [--seconds N] [--profile ci|bench] [--only CONTENDER,...]`
+ * `node e2e/bench/run.ts <name>... [--json] [--rounds N] [--runs N] [--seconds N] [--finished N] [--future N] [--profile ci|bench] [--only CONTENDER,...]`
  *
  * Runs benchmarks beside their peers, every contender once a round. Prints a table and how Meridian stands against its
  * bars; exits non-zero when it is short of one. With --json: one object a line, one line a round.
@@ -11,6 +11,7 @@ import { batchCreate } from './batch-create.ts'
 import type { Benchmark, Sample } from './benchmark.ts'
 import { getRun } from './get-run.ts'
 import { herdAtOneSecond } from './herd.ts'
+import { history } from './history.ts'
 import { httpRuns } from './http-runs.ts'
 import { Lab } from './lab.ts'
 import { lateness } from './lateness.ts'
@@ -36,6 +37,7 @@ const benchmarks: Record<string, Benchmark> = {
   herd: herdAtOneSecond,
   memory: memoryUnderLoad,
   million,
+  history,
   occurrences,
   up,
 }
@@ -47,6 +49,8 @@ const { values: options, positionals } = parseArgs({
     rounds: { type: 'string' },
     runs: { type: 'string' },
     seconds: { type: 'string' },
+    finished: { type: 'string' },
+    future: { type: 'string' },
     profile: { type: 'string', default: 'bench' },
     only: { type: 'string' },
   },
@@ -70,6 +74,8 @@ function chooseProfile(): Profile {
     ...profile,
     runs: Number(options.runs ?? profile.runs),
     seconds: Number(options.seconds ?? profile.seconds),
+    finishedRuns: Number(options.finished ?? profile.finishedRuns),
+    futureRuns: Number(options.future ?? profile.futureRuns),
   }
 }
 
