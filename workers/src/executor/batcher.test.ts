@@ -36,6 +36,23 @@ test('a full batch goes at once, a smaller one after its wait', async () => {
   expect(batcher.backlog).toBe(4)
 })
 
+test('where several come, a batch waits for more, unless it is awaited', async () => {
+  const { add, tick, batches, batcher } = held({ size: 100, sizeMax: 100, inFlightMax: 3, gather: { from: 3, ms: 60 } })
+  add(1, 2)
+  await tick(20)
+  expect(batches()).toEqual([[1, 2]])
+  add(3, 4, 5)
+  await tick(59)
+  expect(batches()).toHaveLength(1)
+  add(6)
+  await tick(1)
+  expect(batches()[1]).toEqual([3, 4, 5, 6])
+  batcher.isAwaited = true
+  add(7, 8, 9)
+  await tick(20)
+  expect(batches()[2]).toEqual([7, 8, 9])
+})
+
 test('no more writes than allowed are on their way; what comes meanwhile gathers', async () => {
   const { add, tick, writes, batches, batcher } = held()
   add(1, 2, 3, 4, 5, 6)

@@ -11,6 +11,8 @@ export interface BatcherOptions<T> {
   waitMs: number
   /** While items come at such a rate that waiting this long fills a batch, it is waited for: fewer, fuller writes. */
   fillMs?: number
+  /** Where so many came in `waitMs` more are coming, and a batch waits this long for them, unless somebody waits for it. */
+  gather?: { from: number; ms: number }
   inFlightMax: number
   onError(error: unknown, batch: T[]): void
 }
@@ -26,6 +28,8 @@ export class Batcher<T> {
   #waiting: T[] = []
   #inFlight = new Set<Promise<void>>()
   #timer: NodeJS.Timeout | null = null
+  /** Somebody waits for what is written: nothing is gathered. */
+  isAwaited = false
 
   constructor(options: BatcherOptions<T>) {
     this.#options = options
@@ -44,10 +48,17 @@ export class Batcher<T> {
   }
 
   #flushOrFill(): void {
-    const { size, waitMs, fillMs = waitMs } = this.#options
-    if (fillMs > waitMs && this.#waiting.length * fillMs >= size * waitMs) {
-      this.#timer = setTimeout(() => this.flush(), fillMs - waitMs)
-    } else this.flush()
+    const restMs = this.#worthWaitingMs() - this.#options.waitMs
+    if (restMs > 0) this.#timer = setTimeout(() => this.flush(), restMs)
+    else this.flush()
+  }
+
+  /** How long a batch waits in all, now that its first `waitMs` are over. */
+  #worthWaitingMs(): number {
+    const { size, waitMs, fillMs = waitMs, gather } = this.#options
+    const count = this.#waiting.length
+    if (count * fillMs >= size * waitMs) return fillMs
+    return gather !== undefined && !this.isAwaited && count >= gather.from ? gather.ms : waitMs
   }
 
   /** Resolves when everything added so far is written. */

@@ -111,6 +111,7 @@ export class Executor {
   /** Takes a parcel: resolves once its runs are claimed and there is room for more. */
   async take({ runs, isAwaited, class: parcelClass }: Parcel, way: Way = 'road'): Promise<void> {
     this.#isAwaited = isAwaited
+    this.#recorder.isAwaited = isAwaited
     this.#spare = parcelClass === undefined ? 0 : this.#options.spare
     await new Promise<void>((done) => {
       if (way === 'express') this.#unclaimed.unshift({ runs, way: parcelClass === 'critical' ? 'critical' : way, done })

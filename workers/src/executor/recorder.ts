@@ -28,7 +28,7 @@ export interface RecorderOptions {
   onRetry(delayMs: number): void
 }
 
-const batch = { size: 400, sizeMax: 800, waitMs: 20, fillMs: 100, inFlightMax: 2 }
+const batch = { size: 400, sizeMax: 800, waitMs: 20, fillMs: 100, gather: { from: 8, ms: 60 }, inFlightMax: 2 }
 
 /** Writes how attempts went, in batches. Reports that came too late change nothing, and are counted in the log. */
 export class Recorder {
@@ -69,6 +69,12 @@ export class Recorder {
       onError,
       write: (lines) => writeExecutorLogs(engine, keyRing, lines),
     })
+  }
+
+  /** Runs wait for the slots of what is recorded. */
+  set isAwaited(isAwaited: boolean) {
+    this.#ends.isAwaited = isAwaited
+    this.#retries.isAwaited = isAwaited
   }
 
   get backlog(): number {

@@ -28,11 +28,14 @@ export interface DispatcherOptions {
  * How long before its due instant a run is admitted: it covers the tail of the path to an executor's timer, which is two
  * commits on a disk that has its moments. It has its slot meanwhile.
  */
-const aheadMs = 120
+const aheadMs = 150
 /** What that path mostly takes. A run that is due sooner is not kept waiting for others. */
 const pathMs = 30
 /** Looks are this far apart, so that one takes all that came due meanwhile. */
 const gapMs = 30
+/** And this far after one that admitted many: what a look costs by itself is then a good part of what its runs cost. */
+const busyGapMs = 60
+const many = 12
 /** A queued run that nobody claimed within this time was lost by the carrier. */
 const queuedSeconds = 5
 const batchMax = 1_000
@@ -64,6 +67,7 @@ export class Dispatcher {
   }
   #carrying: Promise<void> = Promise.resolve()
   #lookedAtMs = 0
+  #gapMs = gapMs
   /** The same by the database's clock, epoch milliseconds, of the last look that told it. */
   #lastMs = 0
   readonly #owed: Owed = new Map()
@@ -95,6 +99,7 @@ export class Dispatcher {
     const { critical, others, preempted, criticalWaits } = await this.#admit(capacity, { batch, limit, roomMin })
     for (const run of preempted) this.#stop(run)
     const count = critical.length + others.length
+    this.#gapMs = count < many ? gapMs : busyGapMs
     if (count > 0) {
       // One batch is on its way while the next is admitted, no more: Redis stays shallow.
       await this.#carrying
@@ -112,7 +117,7 @@ export class Dispatcher {
     this.#isAwaited = outlook.stillWaiting && !gathers
     const leftMs = outlook.nextDueMs === null ? null : outlook.nextDueMs - outlook.nowMs
     const sleepMs =
-      leftMs === null ? pollMs : leftMs <= aheadMs - gapMs ? overdueMs : Math.min(pollMs, this.waitMs(leftMs))
+      leftMs === null ? pollMs : leftMs <= aheadMs - busyGapMs ? overdueMs : Math.min(pollMs, this.waitMs(leftMs))
     if (!outlook.waiting) return { sleepMs }
     const tokenMs = outlook.nextTokenMs === null ? waitingMs : Math.max(gapMs, outlook.nextTokenMs - outlook.nowMs)
     return { sleepMs: Math.min(sleepMs, gathers ? gatherSeconds * 1_000 : Math.min(waitingMs, tokenMs)) }
@@ -145,7 +150,7 @@ export class Dispatcher {
 
   /** How long the look for a run may wait that is due in `leftMs`, in milliseconds. */
   waitMs(leftMs: number): number {
-    const untilGapMs = this.#lookedAtMs + gapMs - performance.now()
+    const untilGapMs = this.#lookedAtMs + this.#gapMs - performance.now()
     return Math.max(0, leftMs - aheadMs, Math.min(untilGapMs, leftMs - pathMs))
   }
 
