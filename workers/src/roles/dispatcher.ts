@@ -6,7 +6,7 @@ import { type Admitted, admitRuns, type Capacity, lookAhead, readCapacity } from
 import { type AdmittedByClass, admitByClass } from '@meridian/core/run/admit-by-class'
 import type { Preempted } from '@meridian/core/run/preempt'
 import { returnQueued } from '@meridian/core/run/rescue'
-import { tidyRunTables } from '@meridian/core/run/tidy'
+import { type PassedTable, tidyRunTables } from '@meridian/core/run/tidy'
 import type { Carrier, Parcel } from '../carrier.ts'
 import type { Pass } from '../loop.ts'
 import { Traffic } from '../traffic.ts'
@@ -45,8 +45,10 @@ const slackSeconds = 0.8
 /** Slots that come free within this time are worth waiting for: one walk over the queues then serves them all. */
 const gatherSeconds = 0.15
 const capacityAgeMs = 200
-/** After so many runs their tables are vacuumed. */
-const tidyEvery = 20_000
+/** After so many runs the tables where they wait and are held are vacuumed, which takes a few milliseconds. */
+const tidyEvery = 2_000
+/** Every so many times also the one in which what is due next month lies. */
+const tidyDueEvery = 10
 /** How soon to look again while something is due that could not be admitted. */
 const overdueMs = 10
 const waitingMs = 250
@@ -74,6 +76,7 @@ export class Dispatcher {
   readonly #owedByClass = perClass((): Owed => new Map())
   readonly #traffic = new Traffic()
   #sinceTidy = 0
+  #tidied = 0
   #tidying: Promise<void> | null = null
   /** Runs wait for slots, and slots come free one by one: each is worth a look. */
   wantsEachSlot = false
@@ -161,10 +164,13 @@ export class Dispatcher {
 
   #tidy(): void {
     const { engine, log } = this.#options
-    this.#tidying ??= tidyRunTables(engine)
+    if (this.#tidying !== null) return
+    this.#sinceTidy = 0
+    this.#tidied++
+    const tables: PassedTable[] = this.#tidied % tidyDueEvery === 0 ? ['ready', 'held', 'due'] : ['ready', 'held']
+    this.#tidying = tidyRunTables(engine, tables)
       .catch((error: unknown) => log.debug({ err: error }, 'could not tidy; autovacuum will'))
       .finally(() => {
-        this.#sinceTidy = 0
         this.#tidying = null
       })
   }
