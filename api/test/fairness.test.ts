@@ -30,7 +30,7 @@ test('an organisation is told its own share, and of others what they are togethe
   )
   const { status, body } = await one.client.get<Fairness>('/v1/fairness')
   expect(status).toBe(200)
-  const together = { pool: 'local/standard', slots: 30, tenants: 2, jainIndex: 0.8, weight: 1 }
+  const together = { pool: 'local', slots: 30, tenants: 2, jainIndex: 0.8, weight: 1 }
   const at = expect.any(String)
   const own = { received: 20, entitled: 25 }
   expect(body.pools).toEqual([{ ...together, ...own, ratio: 0.8, series: [{ at, ...own, slots: 30 }] }])
@@ -68,7 +68,7 @@ test('queues are told with what they had, those of the project alone, in figures
   const waits = { runs: 1, p50Ms: 12, p95Ms: 12 }
   expect(body).toMatchObject({ step: 'PT6M', waits, pools: [{ slots: 3, tenants: 1 }] })
   expect(body.queues).toEqual([
-    { queue: 'mine', pool: 'local/standard', weight: 1, received: 0.667, entitled: 1.333, ratio: 0.5, waits },
+    { queue: 'mine', pool: 'local', class: 'standard', weight: 1, received: 0.667, entitled: 1.333, ratio: 0.5, waits },
   ])
 })
 

@@ -33,7 +33,7 @@ test('the future of a project is told in counts, in load, and in what collides',
   }>(`/v1/forecast?until=${until}`)
   expect([load.body.bucketSeconds, sum(load.body.total.starts), load.body.total.capacity]).toEqual([60, 9, 10_000])
   expect(load.body.series.map(({ kind, name, starts }) => [kind, name, sum(starts)])).toEqual([
-    ['pool', 'local/standard', 9],
+    ['pool', 'local', 9],
     ['queue', 'mail', 9],
     ['host', new URL(target.url).host, 9],
   ])

@@ -1,3 +1,4 @@
+import { queueClassValue } from '@meridian/core/flow/queue'
 import type { ShareReport, Waits } from '@meridian/core/flow/shares'
 import { toDuration } from '@meridian/core/kernel/duration'
 import { z } from 'zod'
@@ -24,7 +25,7 @@ const ratio = z.number().nullable().meta({ description: '`received` by `entitled
 const entitled = z.number().meta({
   description: 'Slots that it should have had: its share by weight of what was in use, and no more than it wanted.',
 })
-const pool = z.string().meta({ description: 'Region and class.' })
+const pool = z.string().meta({ description: 'The region of its executors, which queues of all classes share.' })
 const slots = z.number().meta({ description: 'Slots in use, of all organisations together.' })
 
 export const fairnessWire = z
@@ -54,6 +55,7 @@ export const fairnessWire = z
         z.strictObject({
           queue: z.string(),
           pool,
+          class: queueClassValue.meta({ description: 'Of the queue, as it is now.' }),
           weight: z.number().meta({ description: 'Of the queue, within the organisation.' }),
           received,
           entitled: z.number().meta({
@@ -105,7 +107,7 @@ export const fairnessToWire = (range: { from: Date; to: Date }, report: ShareRep
   })),
   step: toDuration(report.stepMs),
   queues: report.queues.map((each) => ({
-    ...{ queue: each.queue, pool: each.pool, weight: each.weight },
+    ...{ queue: each.queue, pool: each.pool, class: each.class, weight: each.weight },
     ...shareWithRatio(each),
     waits: waitsToWire(each.waits),
   })),

@@ -2,6 +2,8 @@ import { requireScope } from '../access/scope.ts'
 import { runNamed } from '../db/client.ts'
 import { type Ctx, type Tx, withRead } from '../db/context.ts'
 import { nilUuid } from '../kernel/ids.ts'
+import { type QueueClass, queueClasses } from './classes.ts'
+import { poolName } from './pool-name.ts'
 
 /** Slots on average, while anything ran in the pool. */
 export interface Share {
@@ -11,7 +13,7 @@ export interface Share {
 
 /** What the caller's organisation had of a pool, beside what it should have had. */
 export interface PoolShare extends Share {
-  /** Region and class, `local/standard`. */
+  /** The region of its executors, which queues of all classes share. */
   pool: string
   weight: number
   /** Of all organisations together. */
@@ -34,6 +36,8 @@ export interface Waits {
 export interface QueueShare extends Share {
   queue: string
   pool: string
+  /** Of the queue as it is now. */
+  class: QueueClass
   weight: number
   waits: Waits
 }
@@ -82,7 +86,7 @@ async function readPools(tx: Tx, { from, to }: { from: Date; to: Date }, stepMs:
          m.slots, m.tenants, m.jain * m.samples as jain, coalesce(s.received, 0) as received, coalesce(s.entitled, 0) as entitled
        from pool_minutes m left join share_minutes s on s.tenant_id = $1 and s.pool = m.pool and s.minute = m.minute
        where ${inRange('m.minute')})
-     select p.region_id || '/' || p.class, l.weight, sum(x.received) / sum(x.samples), sum(x.entitled) / sum(x.samples),
+     select ${poolName}, l.weight, sum(x.received) / sum(x.samples), sum(x.entitled) / sum(x.samples),
        sum(x.slots) / sum(x.samples), sum(x.tenants) / sum(x.samples), sum(x.jain) / sum(x.samples),
        array_agg(x.at order by x.at), array_agg(x.received / x.samples order by x.at),
        array_agg(x.entitled / x.samples order by x.at), array_agg(x.slots / x.samples order by x.at)
@@ -121,14 +125,14 @@ const toWaits = (runs: number, ms: number[] | null): Waits => ({
 })
 
 async function readQueues(tx: Tx, { from, to }: { from: Date; to: Date }): Promise<QueueShare[]> {
-  const rows = await runNamed<[string, string, number, number, number, number, number[] | null]>(
+  const rows = await runNamed<[string, string, number, number, number, number, number, number[] | null]>(
     tx.client,
     'queue_share_report',
     `with m as (select pool, sum(samples)::float8 as samples from pool_minutes where ${inRange('minute')} group by pool),
      s as (select queue_id, pool, sum(received) as received, sum(entitled) as entitled from queue_share_minutes
        where tenant_id = $1 and ${inRange('minute')} group by queue_id, pool),
      w as (select queue_id, count(*)::int as runs, ${percentiles} as ms from (${waitsOf('$4')}) x group by queue_id)
-     select q.name, p.region_id || '/' || p.class, l.weight, coalesce(s.received / m.samples, 0) as received,
+     select q.name, ${poolName}, l.class, l.weight, coalesce(s.received / m.samples, 0) as received,
        coalesce(s.entitled / m.samples, 0) as entitled, coalesce(w.runs, 0), w.ms
      from queues q
      join limits l on l.tenant_id = $1 and l.queue_id = q.id
@@ -140,8 +144,8 @@ async function readQueues(tx: Tx, { from, to }: { from: Date; to: Date }): Promi
      order by entitled desc, received desc, q.name limit ${queuesMax}`,
     [tx.tenantId, from, to, tx.projectId],
   )
-  return rows.map(([queue, pool, weight, received, entitled, runs, ms]) => ({
-    ...{ queue, pool, weight, received, entitled },
+  return rows.map(([queue, pool, queueClass, weight, received, entitled, runs, ms]) => ({
+    ...{ queue, pool, class: queueClasses[queueClass] ?? 'standard', weight, received, entitled },
     waits: toWaits(runs, ms),
   }))
 }

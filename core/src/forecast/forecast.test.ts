@@ -199,13 +199,13 @@ test('the load is told by queue, pool and host, by how long runs took, against w
   expect(Object.keys(series).sort()).toEqual([
     'host hooks.example.com',
     'host other.example.com:8443',
-    'pool local/standard',
+    'pool local',
     'queue default',
     'queue mail',
   ])
   expect(load.total.starts[first]).toBe(2)
   expect(series['queue mail']).toMatchObject({ capacity: 7 })
-  expect(series['pool local/standard']?.capacity).toBe(40)
+  expect(series['pool local']?.capacity).toBe(40)
   expect(series['host hooks.example.com']?.capacity).toBe(null)
   expect(series['queue mail']?.running.slice(first - 1, first + 32)).toEqual([0, ...new Array(30).fill(1), 0, 0])
   expect(sum(series['queue default']?.running ?? [])).toBe(0)

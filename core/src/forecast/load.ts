@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { requireScope } from '../access/scope.ts'
 import { runNamed } from '../db/client.ts'
 import { type Ctx, type Tx, withRead } from '../db/context.ts'
+import { poolName } from '../flow/pool-name.ts'
 import { nilUuid, type Uuid } from '../kernel/ids.ts'
 import { runBetween } from '../kernel/steps.ts'
 import { type Durations, measuredDurations } from '../run/durations.ts'
@@ -117,7 +118,7 @@ async function readLimits(tx: Tx): Promise<Limits> {
   const pools = await runNamed<[number, string, number | null]>(
     tx.client,
     'capacities_of_pools',
-    `select p.id, p.region_id || '/' || p.class, (select sum(e.capacity)::int from executors e
+    `select p.id, ${poolName}, (select sum(e.capacity)::int from executors e
        where e.pool = p.id and e.seen_at > now() - interval '10 seconds') from pools p`,
     [],
   )

@@ -38,7 +38,7 @@ describe('a sample of the shares', () => {
     await stage.acceptAs(other, ...many(50))
     expect(await sample()).toBeCloseTo(0.5)
     expect(await report(stage.ctx)).toMatchObject({
-      pool: 'local/standard',
+      pool: 'local',
       received: 30,
       entitled: 15,
       slots: 30,
@@ -103,8 +103,8 @@ describe('a sample of the shares', () => {
     await stage.accept(...many(9, 'night'))
     await sample()
     expect((await report(stage.ctx)).queues).toMatchObject([
-      { queue: 'default', received: 6, entitled: 6 },
-      { queue: 'night', received: 3, entitled: 3 },
+      { queue: 'default', class: 'standard', received: 6, entitled: 6 },
+      { queue: 'night', class: 'bulk', received: 3, entitled: 3 },
     ])
   })
 

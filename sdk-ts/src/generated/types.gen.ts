@@ -990,7 +990,7 @@ export type Fairness = {
     to: string;
     pools: Array<{
         /**
-         * Region and class.
+         * The region of its executors, which queues of all classes share.
          */
         pool: string;
         /**
@@ -1050,9 +1050,13 @@ export type Fairness = {
     queues: Array<{
         queue: string;
         /**
-         * Region and class.
+         * The region of its executors, which queues of all classes share.
          */
         pool: string;
+        /**
+         * Of the queue, as it is now.
+         */
+        class: 'critical' | 'standard' | 'bulk';
         /**
          * Of the queue, within the organisation.
          */

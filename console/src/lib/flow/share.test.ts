@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { columnsOf, ratioWords, readSpan, slotWords, standingOf, verdictWords } from './share.ts'
 
 const pool: Fairness['pools'][number] = {
-  ...{ pool: 'local/standard', weight: 1, received: 20, entitled: 25, ratio: 0.8, slots: 30, tenants: 2 },
+  ...{ pool: 'local', weight: 1, received: 20, entitled: 25, ratio: 0.8, slots: 30, tenants: 2 },
   jainIndex: 0.98,
   series: [
     { at: '2026-11-30T12:00:00.000Z', received: 10, entitled: 10, slots: 12 },
@@ -25,11 +25,12 @@ describe('a share', () => {
     expect([0, 0.01, 12.34, 1234].map(slotWords)).toEqual(['0', 'under 0.1', '12.3', '1,234'])
   })
 
-  it('comes to a line that names the pool in which it was shortest', () => {
-    const other = { ...pool, pool: 'local/bulk', ratio: 1 }
+  it('comes to a line that names the pool in which it was shortest, where there are several', () => {
+    const other = { ...pool, pool: 'elsewhere', ratio: 1 }
     expect(verdictWords({ pools: [other, pool], waits }, 'Acme')).toBe(
-      'Acme got 80% of its share of the slots in local/standard · 19 of 20 runs began within 84 ms',
+      'Acme got 80% of its share of the slots in local · 19 of 20 runs began within 84 ms',
     )
+    expect(verdictWords({ pools: [pool], waits: none }, 'Acme')).toBe('Acme got 80% of its share of the slots')
     expect(verdictWords({ pools: [other], waits: none }, 'Acme')).toBe('Acme got its whole share of the slots')
     expect(verdictWords({ pools: [], waits }, 'Acme')).toBe('19 of 20 runs began within 84 ms')
     expect(verdictWords({ pools: [{ ...pool, ratio: null }], waits: none }, 'Acme')).toBeUndefined()

@@ -43,7 +43,7 @@ export function verdictWords({ pools, waits }: Pick<Fairness, 'pools' | 'waits'>
   if (worst === undefined) return waited === '' ? undefined : waited.slice(3)
   const got =
     standingOf(worst) === 'short'
-      ? `${ratioWords(worst)} of its share of the slots in ${worst.pool}`
+      ? `${ratioWords(worst)} of its share of the slots${pools.length > 1 ? ` in ${worst.pool}` : ''}`
       : 'its whole share of the slots'
   return `${tenant} got ${got}${waited}`
 }
