@@ -92,6 +92,38 @@ test('a person sets a limit for each customer, sees it fill, changes it, and lif
   for (const { id } of runs) await sdk.runs.cancel(id)
 })
 
+test('a queue and a job say that no further run of theirs may wait', async ({
+  page,
+  base,
+  label,
+  sdk,
+  receiver,
+  guard,
+}) => {
+  guard.expectError(/429/)
+  await sdk.queues.create({ name: label, class: 'bulk' })
+  await sdk.queues.pause(label)
+  const target = { type: 'http', url: receiver.url(label, 'ok') } as const
+  const job = await sdk.jobs.create({ name: label, target, queue: label, overlap: 'allow' })
+  const backlog = { max: 1, whenFull: 'reject' } as const
+  const limits = [
+    await sdk.limits.create({ name: `${label}-queue`, scope: { type: 'queue', queue: label }, backlog }),
+    await sdk.limits.create({ name: `${label}-job`, scope: { type: 'job', jobId: job.id }, backlog }),
+  ]
+  const run = await sdk.jobs.run(job.id)
+  await open(page, `${base}/queues/${label}`)
+  await expect(page.getByText(`One run waits, as many as ${label}-queue lets wait: the next is refused.`)).toBeVisible()
+  await open(page, `${base}/jobs/${job.id}`)
+  await expect(page.getByText(`As many runs wait as the limit ${label}-job lets wait`)).toBeVisible()
+  await page.getByRole('button', { name: 'Run now' }).click()
+  await expect(page.getByText('As many runs wait as a limit of its backlog allows.')).toBeVisible()
+  await page.getByRole('link', { name: 'Its limit' }).first().click()
+  await expect(page.getByRole('row').filter({ hasText: 'All' })).toContainText('the next is refused')
+  await sdk.runs.cancel(run.id)
+  for (const { id } of limits) await sdk.limits.delete(id)
+  await sdk.jobs.delete(job.id)
+})
+
 test('a person sees what share of the slots a queue got, and how long its runs waited', async ({
   page,
   base,

@@ -1,6 +1,7 @@
+import type { Blackout } from '@meridian/sdk'
 import { describe, expect, it } from 'vitest'
 import { draftOf, stretchOf } from './draft.ts'
-import { affectedWords, barOf, stateOf } from './words.ts'
+import { affectedWords, barOf, othersWords, stateOf } from './words.ts'
 
 const stretch = { from: '2026-12-05T22:00:00.000Z', until: '2026-12-06T02:00:00.000Z' }
 const at = (text: string) => Date.parse(text)
@@ -19,6 +20,23 @@ describe('a blackout', () => {
     expect(affectedWords({ ...preview, starts: 0, jobCount: 0 }, 'skip')).toBe('No schedule starts anything in it')
     expect(affectedWords({ ...preview, uncountedJobs: 2 }, 'next')).toBe(
       '1,204 starts of 37 jobs wait for its end, beside 2 jobs with too many starts until then to be counted',
+    )
+  })
+
+  it('names another one that holds at the same time, since what that holds back is not counted', () => {
+    const of = (id: string, more: Partial<Blackout> = {}) => ({ id, name: id, ...stretch, ...more }) as Blackout
+    const [one, same, later] = [
+      of('one'),
+      of('same'),
+      of('later', { from: stretch.until, until: '2026-12-07T00:00:00Z' }),
+    ]
+    const preview = { starts: 0, jobCount: 0, jobs: [], uncountedJobs: 0 }
+    const words = (all: Blackout[], starts = 0) =>
+      affectedWords({ ...preview, starts, jobCount: starts }, 'skip', othersWords(one, all))
+    expect(words([one, later])).toBe('No schedule starts anything in it')
+    expect(words([one, same, later])).toBe('No start beside those that “same” holds back')
+    expect(words([one, same, of('more')], 2)).toBe(
+      '2 starts of 2 jobs are skipped; without those that 2 other blackouts hold back',
     )
   })
 

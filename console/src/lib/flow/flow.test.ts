@@ -1,7 +1,7 @@
 import type { Limit } from '@meridian/sdk'
 import { describe, expect, it } from 'vitest'
 import { changesOf, draftOf, limitOf, missingIn } from './draft.ts'
-import { allowWords, heldWords, scopeWords } from './words.ts'
+import { allowWords, classWords, fullWords, heldWords, scopeWords } from './words.ts'
 
 const limit: Limit = {
   id: 'lim_1',
@@ -46,6 +46,26 @@ describe('a limit in words', () => {
     expect(heldWords({ ...usage, used: 0, tokens: 0 }, false)).toBe('Waits for a token')
     expect(heldWords({ ...usage, room: 1 }, false)).toBeUndefined()
     expect(heldWords({ ...usage, room: null }, true)).toBe('Paused')
+  })
+})
+
+describe('a backlog in words', () => {
+  it('tells what becomes of the next run once it is full', () => {
+    const of = (whenFull: 'reject' | 'drop-oldest', waiting: number | null) =>
+      fullWords({ backlog: { max: 2, whenFull } }, { backlog: waiting })
+    expect(of('reject', 1)).toBeUndefined()
+    expect(of('reject', 2)).toBe('the next is refused')
+    expect(of('drop-oldest', 3)).toBe('the next ends the oldest')
+    expect(of('reject', null)).toBeUndefined()
+    expect(fullWords({ backlog: null }, { backlog: 2 })).toBeUndefined()
+  })
+})
+
+describe('the class of a queue in words', () => {
+  it('is told where it is not the usual one', () => {
+    expect(classWords({ class: 'standard', preemptible: false })).toBeUndefined()
+    expect(classWords({ class: 'critical', preemptible: false })).toBe('Critical')
+    expect(classWords({ class: 'bulk', preemptible: true })).toBe('Bulk, put back for critical runs')
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Limit, LimitUsage } from '@meridian/sdk'
+import type { Limit, LimitUsage, Queue } from '@meridian/sdk'
 import { durationWords, parseIsoDuration } from '#lib/time/duration.ts'
 
 const number = (value: number): string => value.toLocaleString('en-GB')
@@ -40,6 +40,21 @@ export function allowWords(limit: Pick<Limit, 'concurrency' | 'rate' | 'backlog'
           `${number(backlog.max)} may wait, then the ${backlog.whenFull === 'reject' ? 'next is refused' : 'oldest is dropped'}`,
         ]),
   ]
+}
+
+/** What becomes of the next run that would wait, where as many wait as may; undefined while there is room. */
+export function fullWords(
+  { backlog }: Pick<Limit, 'backlog'>,
+  { backlog: waiting }: Pick<LimitUsage, 'backlog'>,
+): string | undefined {
+  if (backlog === null || waiting === null || waiting < backlog.max) return undefined
+  return backlog.whenFull === 'reject' ? 'the next is refused' : 'the next ends the oldest'
+}
+
+/** What a queue is beside the usual ones: `Bulk, put back for critical runs`; undefined for a standard one. */
+export function classWords({ class: name, preemptible }: Pick<Queue, 'class' | 'preemptible'>): string | undefined {
+  if (name === 'standard') return undefined
+  return `${name === 'bulk' ? 'Bulk' : 'Critical'}${preemptible ? ', put back for critical runs' : ''}`
 }
 
 /** Why one value of a limit lets nothing through, or undefined while it does. */
