@@ -18,14 +18,18 @@ export class Rehearsal {
 
   /** Follows the operation for as long as the component lives; undefined asks nothing. */
   constructor(endpoint: () => string, operation: () => NewOperation | undefined) {
+    // As text it is the same while it means the same, however often the page around it is read anew.
+    const wanted = $derived.by(() => {
+      const next = operation()
+      return next && JSON.stringify({ operation: next })
+    })
+    const address = $derived(endpoint())
     $effect(() => {
-      const wanted = operation()
-      const address = endpoint()
+      const [to, body] = [address, wanted]
       this.stale = true
-      if (wanted === undefined) return
+      if (body === undefined) return
       const leaving = new AbortController()
-      const body = JSON.stringify({ operation: wanted })
-      const timer = setTimeout(() => this.#ask(address, body, leaving.signal), settleMilliseconds)
+      const timer = setTimeout(() => this.#ask(to, body, leaving.signal), settleMilliseconds)
       return () => {
         clearTimeout(timer)
         leaving.abort()
