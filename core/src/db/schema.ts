@@ -246,10 +246,10 @@ export const executors = pgTable('executors', {
   id: uuid('id').primaryKey(),
   pool: smallint('pool').notNull(),
   capacity: integer('capacity').notNull(),
-  spare: integer('spare').notNull().default(0),
   running: integer('running').notNull().default(0),
   finishedPerSecond: real('finished_per_second').notNull().default(0),
   seenAt: instant('seen_at').notNull().defaultNow(),
+  spare: integer('spare').notNull().default(0),
 })
 
 // Jobs and schedules ------------------------------------------------------------------------------------------
