@@ -260,6 +260,8 @@ describe('a process dies after the commit and before the next step', () => {
     const survivors = await bench.startWorkers('scheduler', 'dispatcher')
     await target.waitFor(target.received.length + 2)
     await survivors.stop()
+    // A run that was given a slot by one that died before it sent it is ready again after a while, for somebody else.
+    await bench.startWorkers('dispatcher')
     // Whatever was decided ends; what is left is still pending.
     const decided = (await ledger(job.id)).filter((each) => each.outcome !== 'pending')
     const instants = decided.map((each) => each.nominalAt.getTime())
