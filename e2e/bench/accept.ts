@@ -18,7 +18,7 @@ export async function acceptOneByOne(lab: Lab, isDry: boolean): Promise<Measure[
       body: JSON.stringify(runBody(1, url, { queue, dueAt })),
       connections: 64,
     }
-    await saturate({ ...barrage, keyPrefix: `${randomUUID()}-`, seconds: 2 })
+    await saturate({ ...barrage, keyPrefix: `${randomUUID()}-`, seconds: lab.profile.warmUpSeconds })
     const cpu = lab.readCpu()
     const seconds = Math.max(2, Math.round(lab.profile.seconds / 2))
     const { perSecond, p50, p99, failures } = await saturate({ ...barrage, keyPrefix: `${randomUUID()}-`, seconds })

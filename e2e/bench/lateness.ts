@@ -124,7 +124,7 @@ async function soon(lab: Lab, perSecond: number): Promise<Measure[]> {
       return accepted
     }
     const warmUp = `${label}-warm-up`
-    const warm = await create(warmUpSeconds, warmUp, new Set())
+    const warm = await create(lab.profile.warmUpSeconds, warmUp, new Set())
     await collect(lab, warmUp, warmUp, warm)
     const inTime = new Set<string>()
     const accepted = await create(lab.profile.seconds, label, inTime)

@@ -6,6 +6,8 @@ export interface Profile {
   runs: number
   /** Runs that a process works off before its first drain counts: about as many as it takes until its code is compiled. */
   warmUpRuns: number
+  /** How long creates are sent before those that count: an API takes about 20,000 of them until its code is compiled. */
+  warmUpSeconds: number
   /** Tenants that share a drain in the benchmark `tenants`. */
   tenants: number
   /** Runs of the neighbour that wait in the benchmark `neighbour`. */
@@ -25,6 +27,7 @@ export const profiles: Record<Profile['name'], Profile> = {
     rounds: 5,
     runs: 200_000,
     warmUpRuns: 100_000,
+    warmUpSeconds: 20,
     tenants: 200,
     backlog: 100_000,
     seconds: 20,
@@ -37,6 +40,7 @@ export const profiles: Record<Profile['name'], Profile> = {
     rounds: 1,
     runs: 10_000,
     warmUpRuns: 2_000,
+    warmUpSeconds: 2,
     tenants: 20,
     backlog: 5_000,
     seconds: 4,
