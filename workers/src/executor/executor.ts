@@ -81,8 +81,6 @@ export class Executor {
   #finished = 0
   #rate = 0
   #rateAtMs = performance.now()
-  /** Others wait for slots of the latest parcel. */
-  #isAwaited = false
   readonly #unclaimed: Unclaimed[] = []
   readonly #claiming = new Set<Promise<void>>()
   #roomWaiters: (() => void)[] = []
@@ -110,7 +108,6 @@ export class Executor {
 
   /** Takes a parcel: resolves once its runs are claimed and there is room for more. */
   async take({ runs, isAwaited, class: parcelClass }: Parcel, way: Way = 'road'): Promise<void> {
-    this.#isAwaited = isAwaited
     this.#recorder.isAwaited = isAwaited
     this.#spare = parcelClass === undefined ? 0 : this.#options.spare
     await new Promise<void>((done) => {
@@ -238,7 +235,7 @@ export class Executor {
   }
 
   #rest(): void {
-    if (this.#isAwaited && this.#held.size === this.#recorder.backlog) this.#recorder.flush()
+    if (this.#recorder.isAwaited && this.#held.size === this.#recorder.backlog) this.#recorder.flush()
     for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 

@@ -71,7 +71,11 @@ export class Recorder {
     })
   }
 
-  /** Runs wait for the slots of what is recorded. */
+  /** Whether runs wait for the slots of what is recorded. */
+  get isAwaited(): boolean {
+    return this.#ends.isAwaited
+  }
+
   set isAwaited(isAwaited: boolean) {
     this.#ends.isAwaited = isAwaited
     this.#retries.isAwaited = isAwaited
