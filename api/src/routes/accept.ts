@@ -5,7 +5,7 @@ import { findQueue } from '@meridian/core/flow/queues'
 import { AppError, validationFailed } from '@meridian/core/kernel/errors'
 import { uuidv7 } from '@meridian/core/kernel/ids'
 import type { IntakeResult } from '@meridian/core/run/accept'
-import { batchValue, debounceValue, deduplicationValue } from '@meridian/core/run/create-key'
+import { batchValue, debounceValue, deduplicationValue, shownKeyOf } from '@meridian/core/run/create-key'
 import { deadlineFields, toDeadlines } from '@meridian/core/run/deadline'
 import { labelFields } from '@meridian/core/run/details'
 import { type IntakeRow, type NewRun, prepareRun, prepareRuns } from '@meridian/core/run/prepare'
@@ -141,6 +141,7 @@ async function rehearse(input: PrepareInput): Promise<Run> {
     replayOf: null,
     tags: [...new Set(body.tags)].toSorted(),
     metadata: body.metadata,
+    createKey: shownKeyOf(body),
     callbackOf: null,
     batchRunId: null,
   }

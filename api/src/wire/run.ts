@@ -1,4 +1,5 @@
 import { toWireId } from '@meridian/core/kernel/ids'
+import { keyTypes, scopes } from '@meridian/core/run/create-key'
 import type { Attempt, RequestView, ResponseView } from '@meridian/core/run/get'
 import type { RunLogLine } from '@meridian/core/run/logs'
 import { logLineLevels } from '@meridian/core/run/logs'
@@ -38,6 +39,13 @@ export const runWire = z
     replayOf: wireId('run').nullable(),
     tags: z.array(z.string()).meta({ description: 'Its own, and those of its job.' }),
     metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+    createKey: z
+      .strictObject({ type: z.enum(Object.values(keyTypes)), key: z.string(), scope: z.enum(scopes) })
+      .meta({ id: 'CreateKey' })
+      .nullable()
+      .meta({
+        description: 'Under which key other creates find it, or found it: of deduplication, debouncing or batching.',
+      }),
     callbackOf: wireId('run').nullable().meta({ description: 'The run whose end this one tells.' }),
     batchRunId: wireId('run').nullable().meta({ description: 'The run that performs it together with others.' }),
   })
@@ -65,6 +73,7 @@ export const runToWire = (run: Run): z.output<typeof runWire> => ({
   replayOf: toWireIdOrNull('run', run.replayOf),
   tags: [...run.tags],
   metadata: run.metadata,
+  createKey: run.createKey,
   callbackOf: toWireIdOrNull('run', run.callbackOf),
   batchRunId: toWireIdOrNull('run', run.batchRunId),
 })

@@ -630,6 +630,9 @@ export const runDetails = pgTable(
     metadata: jsonb('metadata'),
     callbackOf: uuid('callback_of'),
     batchId: uuid('batch_id'),
+    keyKind: text('key_kind', { enum: ['deduplicate', 'debounce', 'collect'] }),
+    keyScope: uuid('key_scope'),
+    key: text('key'),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.runId] })],
 )

@@ -12,6 +12,7 @@ import { AppError } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/ids.ts'
 import { sealTogether } from '../secret/block.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
+import { showKey } from './create-key.ts'
 import { detailsJson } from './details.ts'
 import { type OverlapRule, overlapCodes } from './overlap.ts'
 import type { IntakeRow } from './prepare.ts'
@@ -212,6 +213,7 @@ function toResult(row: IntakeRow, [, outcome, id, dueAtMs, createdAtMs, isReady]
     replayOf: row.replayOf,
     tags: labelsOf(row),
     metadata: row.details?.metadata ?? {},
+    createKey: row.details?.key === undefined ? null : showKey(row.details.key, row),
     callbackOf: row.details?.callbackOf ?? null,
     batchRunId: null,
   }

@@ -7,7 +7,7 @@ import { lineValue } from '../kernel/text.ts'
 import type { CreateKey } from './details.ts'
 import type { RunRequest } from './request-codec.ts'
 
-const scopes = ['project', 'job', 'queue'] as const
+export const scopes = ['project', 'job', 'queue'] as const
 
 const keyFields = {
   key: lineValue(255),
@@ -76,6 +76,36 @@ interface KeyPlaces {
   makeId(): Uuid
 }
 
+/** What each kind of key is called by those who give it. */
+export const keyTypes = { deduplicate: 'deduplication', debounce: 'debounce', collect: 'batch' } as const
+
+/** The key that a create gives, as its run shows it. */
+export function shownKeyOf({ deduplication, debounce, batch }: KeyRules): ShownKey | null {
+  const type = deduplication !== undefined ? 'deduplication' : debounce !== undefined ? 'debounce' : 'batch'
+  const rule = deduplication ?? debounce ?? batch
+  return rule === undefined ? null : { type, key: rule.key, scope: rule.scope }
+}
+
+/** The key of a create as it is shown with its run. */
+export interface ShownKey {
+  type: (typeof keyTypes)[CreateKey['kind']]
+  key: string
+  scope: (typeof scopes)[number]
+}
+
+/** How a key is shown: in words, and without what is kept beside it. */
+export const showKey = (
+  { kind, scope, key }: Pick<CreateKey, 'kind' | 'scope' | 'key'>,
+  { projectId, jobId }: Pick<KeyPlaces, 'projectId' | 'jobId'>,
+): ShownKey => ({
+  type: keyTypes[kind],
+  key: key.split(behindKey, 1)[0] ?? key,
+  scope: scope === projectId ? 'project' : scope === jobId ? 'job' : 'queue',
+})
+
+/** What stands behind the key of runs that are performed together: what they ask for. */
+const behindKey = '\u001f'
+
 const ms = (duration: string): number => durationMs(duration) ?? 0
 
 /** The key of a create; undefined when it has none. Throws `validation-failed` for two of them, or for one of a job without one. */
@@ -88,7 +118,7 @@ export function createKeyOf(rules: KeyRules, places: KeyPlaces): CreateKey | und
     const scope = scopeOf('/batch', batch.scope, places)
     const { method, url, headers } = places.request
     // What is asked for in different ways can't be asked for at once.
-    const key = `${batch.key}\u001f${hash('sha256', JSON.stringify([method, url, headers]), 'base64')}`
+    const key = `${batch.key}${behindKey}${hash('sha256', JSON.stringify([method, url, headers]), 'base64')}`
     const batchId = places.makeId()
     return { kind: 'collect', scope, key, ms: ms(batch.maxWait), max: batch.maxSize, batchId, ...atClock(places) }
   }

@@ -1,4 +1,5 @@
 import type { Uuid } from '../kernel/ids.ts'
+import type { ShownKey } from './create-key.ts'
 import type { Metadata } from './details.ts'
 
 /** What a run can be, and where it may go from there. Final states lead nowhere: a replay is a new run. */
@@ -86,6 +87,8 @@ export interface Run {
   /** Its own, and those of its job's version. */
   tags: readonly string[]
   metadata: Metadata
+  /** Under which other creates find it, or found it. */
+  createKey: ShownKey | null
   /** The run whose end this one tells. */
   callbackOf: Uuid | null
   /** The run that performs it together with others. */

@@ -1,7 +1,8 @@
 import { findVirtual } from '../clock/virtual.ts'
 import { arrayLiteral, type PoolClient, runNamed } from '../db/client.ts'
 import { type Uuid, uuidTimeMs } from '../kernel/ids.ts'
-import type { Metadata } from './details.ts'
+import { showKey } from './create-key.ts'
+import type { CreateKey, Metadata } from './details.ts'
 import { type Run, type RunStatus, runSources, statusOf } from './run.ts'
 
 /** Partitions are looked for by time; a new primary's clock may stand behind the old one's. */
@@ -25,6 +26,7 @@ const facts = (weeks: Weeks): string => `
   select i.id, i.project_id, i.job_id, i.job_version, i.queue_id, q.name, i.source, i.priority, i.created_at, i.nominal_at, i.replay_of,
     coalesce(r.state, h.state), r.attempt, r.fence, r.due_at, r.started_at, r.ended_at, r.duration_ms, r.http_status, r.error,
     ${openColumns('h')}, h.since, ${openColumns('w')}, ${openColumns('d')}, i.due_at, x.tags, x.metadata, x.callback_of, x.batch_id,
+    x.key_kind, x.key_scope, x.key,
     case when i.job_version is not null then (select v.definition->'tags' from job_versions v
       where v.tenant_id = i.tenant_id and v.job_id = i.job_id and v.version = i.job_version) end
   from page
@@ -40,7 +42,7 @@ const facts = (weeks: Weeks): string => `
   left join lateral (select * from ready w where w.tenant_id = i.tenant_id and w.id = i.id offset 0) w on r.id is null
   left join lateral (select * from due d where d.tenant_id = i.tenant_id and d.id = i.id offset 0) d on r.id is null
   left join lateral (
-    select x.tags, x.metadata, x.callback_of, x.batch_id from run_details x where x.tenant_id = i.tenant_id and x.run_id = i.id offset 0) x on true
+    select * from run_details x where x.tenant_id = i.tenant_id and x.run_id = i.id offset 0) x on true
   order by i.id desc`
 
 type Place = [attempt: number | null, attemptsMax: number | null, fence: number | null, dueAt: Date | null]
@@ -74,8 +76,13 @@ type FactRow = [
   metadata: Metadata | null,
   callbackOf: Uuid | null,
   batchRunId: Uuid | null,
+  keyKind: CreateKey['kind'] | null,
+  keyScope: Uuid | null,
+  key: string | null,
   jobTags: string[] | null,
 ]
+
+const everywhere = facts({ inputs: 'true', runs: `r.ended_at >= i.created_at - ${clockSlack}` })
 
 /** A run that was picked. Null: it ended so long ago that its history is gone, while what it was is still kept. */
 interface Picked {
@@ -93,11 +100,41 @@ export async function selectRuns(
   driver: string,
   values: unknown[],
 ): Promise<Picked[]> {
-  const everywhere = facts({ inputs: 'true', runs: `r.ended_at >= i.created_at - ${clockSlack}` })
   const rows = await runNamed<FactRow>(client, name, `with page as materialized (${driver}) ${everywhere}`, values)
   const [tenantId, projectId] = values as [Uuid, Uuid]
   const toOwn = await byClock(client, tenantId, projectId)
   return rows.map((row) => ({ id: row[0], run: toOwn(row) }))
+}
+
+/** What one look at a list found. */
+interface FoundPage {
+  runs: Run[]
+  /** Where the next look goes on; null when there is nothing more. */
+  nextId: Uuid | null
+  /** Fewer than were asked for, whether or not there are more. */
+  isShort: boolean
+}
+
+/**
+ * The same for a page: `ctes` make `page`, as above, and `rest`, one row that says where the next page goes on and whether
+ * this one is short.
+ */
+export async function selectPage(
+  client: PoolClient,
+  name: string,
+  ctes: string,
+  values: unknown[],
+): Promise<FoundPage> {
+  const rows = await runNamed<[nextId: Uuid | null, isShort: boolean, ...(FactRow | [null])]>(
+    client,
+    name,
+    `with ${ctes} select rest.id, rest.is_short, f.* from rest left join lateral (${everywhere}) f on true order by f.id desc`,
+    values,
+  )
+  const [tenantId, projectId] = values as [Uuid, Uuid]
+  const toOwn = await byClock(client, tenantId, projectId)
+  const runs = rows.flatMap(([, , ...row]) => (row[0] === null ? [] : (toOwn(row as FactRow) ?? [])))
+  return { runs, nextId: rows[0]?.[0] ?? null, isShort: rows[0]?.[1] ?? true }
 }
 
 const dayMs = 86_400_000
@@ -169,6 +206,7 @@ const allTags = (own: string[], ofJob: string[]): string[] =>
 
 function toRun(row: FactRow): Run | null {
   const [id, projectId, jobId, jobVersion, queueId, queueName, source, priority, createdAt, nominalAt, replayOf] = row
+  const [keyKind, keyScope, key] = row.slice(38, 41) as [CreateKey['kind'] | null, Uuid | null, string | null]
   const base = {
     id,
     projectId,
@@ -181,10 +219,14 @@ function toRun(row: FactRow): Run | null {
     nominalAt,
     replayOf,
     source: runSources[source] ?? 'api',
-    tags: allTags(row[34] ?? [], row[38] ?? []),
+    tags: allTags(row[34] ?? [], row[41] ?? []),
     metadata: row[35] ?? {},
     callbackOf: row[36],
     batchRunId: row[37],
+    createKey:
+      keyKind === null || keyScope === null || key === null
+        ? null
+        : showKey({ kind: keyKind, scope: keyScope, key }, { projectId, jobId }),
   }
   const [state, attempt, fence, dueAt, startedAt, endedAt, durationMs, httpStatus, error] = row.slice(11, 20) as [
     number | null,

@@ -5,7 +5,7 @@ import { createJob } from '../../src/job/create.ts'
 import { AppError } from '../../src/kernel/errors.ts'
 import { acceptRuns, type IntakeResult } from '../../src/run/accept.ts'
 import { cancelRun } from '../../src/run/cancel.ts'
-import { debounceValue, deduplicationValue } from '../../src/run/create-key.ts'
+import { batchValue, debounceValue, deduplicationValue } from '../../src/run/create-key.ts'
 import { getRun, getRunRequest } from '../../src/run/get.ts'
 import { listRuns } from '../../src/run/list.ts'
 import { type IntakeRow, type NewRun, prepareRun } from '../../src/run/prepare.ts'
@@ -90,6 +90,33 @@ describe('deduplication', () => {
       'refused',
     )
     expect((await create(once('fresh')))[0]).toBe('accepted')
+  })
+})
+
+describe('the key of a run', () => {
+  it('is shown with it, by the answer to its create and ever after, and only where there is one', async () => {
+    const job = await createJob(ctx, sampleJob({ name: 'keyed' }))
+    const batch = batchValue.parse({ key: 'together', scope: 'queue' })
+    const cases = [
+      [await prepare(once('shown')), { type: 'deduplication', key: 'shown', scope: 'project' }],
+      [await prepare(settled('shown', { scope: 'queue' })), { type: 'debounce', key: 'shown', scope: 'queue' }],
+      [
+        await prepareJobRun(ctx, job.id, once('shown', { scope: 'job' })),
+        { type: 'deduplication', key: 'shown', scope: 'job' },
+      ],
+      [await prepare({ batch }), { type: 'batch', key: 'together', scope: 'queue' }],
+      [await prepare(), null],
+    ] as const
+    for (const [row, createKey] of cases) {
+      const [result] = await flush(row)
+      const run = result?.outcome === 'refused' ? undefined : result?.run
+      expect(run?.createKey).toEqual(createKey)
+      expect((await getRun(ctx, run?.id ?? '')).createKey).toEqual(createKey)
+      await stage.db.owner.query('delete from run_keys')
+      expect((await getRun(ctx, run?.id ?? '')).createKey).toEqual(createKey)
+    }
+    const [plain] = await stage.accept({})
+    expect(await stage.value('select count(*)::int as value from run_details where run_id = $1', plain?.id)).toBe(0)
   })
 })
 
