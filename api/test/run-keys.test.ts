@@ -12,6 +12,7 @@ test('a create that finds an earlier run by its key answers 200, that run as it 
   const deduplication = { key: 'order-7', window: 'PT1H' }
   const first = await client.post<Run>('/v1/runs', { target, dueAt: inAnHour(), deduplication })
   expect(first.status).toBe(201)
+  expect(first.body.createKey).toEqual({ type: 'deduplication', key: 'order-7', scope: 'project' })
   await client.post(`/v1/runs/${first.body.id}/cancel`)
   const second = await client.post<Run>('/v1/runs', { target, deduplication })
   expect(second.status).toBe(200)
@@ -57,6 +58,12 @@ test('runs are listed by their tags, and cancelled by them', async () => {
   const ids = async (query: string) => (await client.get<Page<Run>>(`/v1/runs?${query}`)).body.data.map(({ id }) => id)
   expect(await ids('tag=blue')).toEqual([both.body.id, one.body.id])
   expect(await ids('tag=blue&tag=big')).toEqual([both.body.id])
+  expect(await ids('metadata=n=1')).toEqual([both.body.id, one.body.id])
+  expect(await ids('metadata=n=1&metadata=n=2')).toEqual([])
+  const wrong = await client.get<Problem>('/v1/runs?metadata=n')
+  expect([wrong.status, wrong.body.errors?.[0]?.pointer]).toEqual([422, '/metadata/0'])
+  const page = await client.get<Page<Run>>('/v1/runs?metadata=n=1')
+  expect(page.body).toMatchObject({ nextCursor: null, lookedTo: null })
   const filter = { tags: ['big'] }
   const planned = await client.post<{ total: number }>('/v1/operations?dryRun=true', { kind: 'runs.cancel', filter })
   expect(planned.body).toMatchObject({ total: 1 })

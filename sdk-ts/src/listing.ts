@@ -3,6 +3,8 @@ export interface Page<Item> {
   data: Item[]
   /** Null on the last page. */
   nextCursor: string | null
+  /** Of a list of runs: set when this page is not full though there may be more. It looked so far back. */
+  lookedTo?: string | null
 }
 
 /** A list that is read as it is needed. Iterate it for every item of every page. */

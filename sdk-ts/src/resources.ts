@@ -92,6 +92,11 @@ const endedMaxMs = 2_000
 
 type NewRun = WithDates<wire.NewRun, 'dueAt'>
 
+/** Which runs. Of `metadata` all fields have to be as they are given. */
+export type RunQuery = Omit<Query<wire.ListRunsData>, 'metadata'> & {
+  metadata?: Record<string, string | number | boolean> | undefined
+}
+
 /** Runs: executions. */
 export const runs = (to: Connection) => ({
   /** Starts a run, now or at `dueAt`. When this resolves, it is on disk. */
@@ -103,8 +108,12 @@ export const runs = (to: Connection) => ({
   /** Starts up to 1,000 runs. Each is answered in its place: the run, or `{ status: 'refused', problem }`. */
   createMany: async (bodies: readonly NewRun[], options?: CreateOptions) =>
     (await value(api.createRuns({ ...create(to, options), body: { runs: [...bodies] as wire.NewRun[] } }))).data,
-  list: (query?: Query<wire.ListRunsData>, options?: CallOptions) =>
-    listing(query, (query) => api.listRuns({ ...call(to, options), query })),
+  /** Newest first. What no index has, as `queue` or `metadata`, is looked for page by page: a page may be short. */
+  list: ({ metadata, ...query }: RunQuery = {}, options?: CallOptions) => {
+    const facts = Object.entries(metadata ?? {}).map(([name, value]) => `${name}=${value}`)
+    const whole: Query<wire.ListRunsData> = facts.length === 0 ? query : { ...query, metadata: facts }
+    return listing(whole, (query) => api.listRuns({ ...call(to, options), query }))
+  },
   get: (runId: string, options?: CallOptions) => value(api.getRun({ ...call(to, options), path: { runId } })),
   /** The run once it has ended. Asks again and again, less and less often. */
   ended: async (runId: string, options: CallOptions = {}) => {

@@ -4,10 +4,12 @@ import { findQueue } from '@meridian/core/flow/queues'
 import { AppError, notFound } from '@meridian/core/kernel/errors'
 import type { Uuid } from '@meridian/core/kernel/ids'
 import { tagsValue, tagValue } from '@meridian/core/kernel/tag'
+import { isStorable } from '@meridian/core/kernel/text'
 import { cancelRun } from '@meridian/core/run/cancel'
 import { getRun, getRunRequest, getRunResponse, listAttempts } from '@meridian/core/run/get'
-import { listRuns } from '@meridian/core/run/list'
+import { listRuns, lookMax } from '@meridian/core/run/list'
 import { appendRunLog, listRunLogs, logLineLevels } from '@meridian/core/run/logs'
+import type { MetadataFact } from '@meridian/core/run/run-filter'
 import { prepareReplay } from '@meridian/core/run/trigger'
 import { z } from 'zod'
 import { needs, operation } from '../http/operation.ts'
@@ -27,13 +29,37 @@ import {
   runToWire,
   runWire,
 } from '../wire/run.ts'
-import { idReference, instantInput, listOf, pathId, wholeNumber } from '../wire/values.ts'
+import {
+  idReference,
+  instant,
+  instantInput,
+  listOf,
+  pathId,
+  repeated,
+  toInstantOrNull,
+  wholeNumber,
+} from '../wire/values.ts'
 
 const runParams = z.object({ runId: pathId('run') })
 const everything = <Item, Wire>(items: readonly Item[], toWire: (item: Item) => Wire) => ({
   data: items.map(toWire),
   nextCursor: null,
 })
+
+const factsMax = 10
+
+/** `name=value` of a run's metadata. The name ends at the first equals sign. */
+const metadataFact = z
+  .string()
+  .max(1_100)
+  .refine(isStorable)
+  .transform((text, context): MetadataFact => {
+    const at = text.indexOf('=')
+    if (at > 0) return { name: text.slice(0, at), value: text.slice(at + 1) }
+    context.addIssue({ code: 'custom', message: 'must be a name and a value, such as customer=acme' })
+    return z.NEVER
+  })
+  .meta({ type: 'string', examples: ['customer=acme'] })
 
 const list = operation({
   id: 'listRuns',
@@ -49,18 +75,31 @@ const list = operation({
     queue: z.string().max(64).optional().meta({ description: 'Name of a queue.' }),
     source: runSource.optional(),
     tag: listOf(tagValue).optional().meta({ description: 'All of these: its own, or of its job.' }),
+    metadata: repeated(metadataFact, factsMax).optional().meta({
+      description:
+        'All of these facts, each a name and a value: `customer=acme`. Numbers and truth values as they are written.',
+    }),
     callbackOf: idReference('run').optional().meta({ description: 'Runs that tell the end of this one.' }),
     batchRunId: idReference('run').optional().meta({ description: 'Runs that this one performs together.' }),
     operationId: idReference('op').optional().meta({ description: 'Runs that an operation made, or is about.' }),
     createdFrom: instantInput.optional().meta({ description: 'Created at this instant or later.' }),
     createdTo: instantInput.optional().meta({ description: 'Created before this instant.' }),
   }),
-  answer: { status: 200, description: 'A page of runs.', schema: pageOf(runWire) },
+  answer: {
+    status: 200,
+    description: 'A page of runs.',
+    schema: pageOf(runWire).extend({
+      lookedTo: instant.nullable().meta({
+        description: `Set when the page is not full, or empty, though there may be more: a page looks at ${lookMax.toLocaleString('en-GB')} runs at most, here back to this instant. \`nextCursor\` goes on from there.`,
+      }),
+    }),
+  },
   async handle({ ctx, query }) {
     const { queue, tag: tags, ...filter } = query
     const queueId = queue === undefined ? undefined : await queueIdOrNone(ctx, queue)
-    if (queueId === null) return { data: [], nextCursor: null }
-    return toPage(await listRuns(ctx, { ...filter, tags, queueId }, toPageRequest(query)), runToWire)
+    if (queueId === null) return { data: [], nextCursor: null, lookedTo: null }
+    const page = await listRuns(ctx, { ...filter, tags, queueId }, toPageRequest(query))
+    return { ...toPage(page, runToWire), lookedTo: toInstantOrNull(page.lookedTo) }
   },
 })
 

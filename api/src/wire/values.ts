@@ -97,6 +97,10 @@ export const listOf = <Item extends z.ZodType>(item: Item) =>
     z.array(item),
   )
 
+/** A query parameter that may be repeated; each value is taken whole. */
+export const repeated = <Item extends z.ZodType>(item: Item, most: number) =>
+  z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item).max(most))
+
 /** A query parameter that asks for a rehearsal. */
 export const dryRunFlag = (description: string) =>
   z

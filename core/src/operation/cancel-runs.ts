@@ -5,7 +5,7 @@ import { AppError } from '../kernel/errors.ts'
 import { isUuid, type Uuid } from '../kernel/ids.ts'
 import { tagsValue } from '../kernel/tag.ts'
 import { cancelRun } from '../run/cancel.ts'
-import { hasTags } from '../run/list.ts'
+import { hasTags } from '../run/run-filter.ts'
 import { type Item, type OperationKind, ofThings } from './kind.ts'
 
 const openStatuses = ['scheduled', 'ready', 'queued', 'running'] as const

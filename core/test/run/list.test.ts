@@ -1,12 +1,14 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createJob } from '../../src/job/create.ts'
+import { uuidTimeMs } from '../../src/kernel/ids.ts'
 import { acceptRuns } from '../../src/run/accept.ts'
 import { cancelRun } from '../../src/run/cancel.ts'
 import { getRun } from '../../src/run/get.ts'
-import { listRuns, type RunFilter } from '../../src/run/list.ts'
+import { listRuns } from '../../src/run/list.ts'
 import { prepareRun } from '../../src/run/prepare.ts'
 import { type Run, runSources, runStatuses } from '../../src/run/run.ts'
+import type { RunFilter } from '../../src/run/run-filter.ts'
 import { prepareJobRun, prepareReplay } from '../../src/run/trigger.ts'
 import { createTenant, testCtx } from '../../src/testing/factories.ts'
 import { sampleJob } from '../../src/testing/job-samples.ts'
@@ -22,7 +24,8 @@ afterAll(() => stage.db.close())
 
 /** Runs in every state, of two jobs and none, in three queues, from every source. */
 async function fill(): Promise<void> {
-  const [one, other] = [await createJob(stage.ctx, sampleJob()), await createJob(stage.ctx, sampleJob({ queue: 'b' }))]
+  const one = await createJob(stage.ctx, sampleJob({ tags: ['nightly', 'paid'] }))
+  const other = await createJob(stage.ctx, sampleJob({ queue: 'b', tags: ['nightly'] }))
   const ids: string[] = []
   const note = (runs: Run[]): Run[] => {
     ids.push(...runs.map((run) => run.id))
@@ -32,8 +35,13 @@ async function fill(): Promise<void> {
     for (let index = 0; index < count; index++) {
       const prepared = [
         await prepareRun(stage.ctx, { target }),
-        await prepareRun(stage.ctx, { target, queue: 'b' }),
-        await prepareJobRun(stage.ctx, one.id, {}),
+        await prepareRun(stage.ctx, {
+          target,
+          queue: 'b',
+          tags: ['paid'],
+          metadata: { customer: 'acme', part: index },
+        }),
+        await prepareJobRun(stage.ctx, one.id, { tags: ['own'], metadata: { customer: 'acme', isBig: true } }),
         await prepareJobRun(stage.ctx, other.id, {}),
       ]
       const results = await acceptRuns(stage.intake, prepared, false)
@@ -68,12 +76,16 @@ async function fill(): Promise<void> {
   all.sort((a, b) => (a.id < b.id ? 1 : -1))
 }
 
-async function pages(filter: RunFilter, limit: number): Promise<Run[]> {
+/** All pages; each looks at so many runs at most. */
+async function pages(filter: RunFilter, limit: number, looked?: number): Promise<Run[]> {
   const found: Run[] = []
   let cursor: string | undefined
   for (let page = 0; page < 10_000; page++) {
-    const { items, nextCursor } = await listRuns(stage.ctx, filter, { limit, cursor })
+    const { items, nextCursor, lookedTo } = await listRuns(stage.ctx, filter, { limit, cursor }, looked)
     expect(items.length).toBeLessThanOrEqual(limit)
+    // A page that is not full is the last one, or says how far it looked.
+    expect(lookedTo !== null).toBe(nextCursor !== null && items.length < limit)
+    for (const run of items) expect(run.createdAt.getTime() + 1_000).toBeGreaterThan(lookedTo?.getTime() ?? 0)
     found.push(...items)
     if (nextCursor === null) return found
     expect(nextCursor).not.toBe(cursor)
@@ -82,7 +94,7 @@ async function pages(filter: RunFilter, limit: number): Promise<Run[]> {
   throw new Error('the list does not end')
 }
 
-const expected = ({ status, jobId, queueId, source, createdFrom, createdTo }: RunFilter): string[] =>
+const expected = ({ status, jobId, queueId, source, tags, metadata, createdFrom, createdTo }: RunFilter): string[] =>
   all
     .filter(
       (run) =>
@@ -90,6 +102,8 @@ const expected = ({ status, jobId, queueId, source, createdFrom, createdTo }: Ru
         (jobId === undefined || run.jobId === jobId) &&
         (queueId === undefined || run.queueId === queueId) &&
         (source === undefined || run.source === source) &&
+        (tags ?? []).every((tag) => run.tags.includes(tag)) &&
+        (metadata ?? []).every(({ name, value }) => String(run.metadata[name] ?? '') === value) &&
         (createdFrom === undefined || run.createdAt >= createdFrom) &&
         (createdTo === undefined || run.createdAt < createdTo),
     )
@@ -113,20 +127,36 @@ describe('filters', () => {
       ).toEqual(expected({ status: [status] }))
   })
 
-  it('any combination, at any page size', async () => {
+  it('any combination, at any page size, however few runs are looked at for one page', async () => {
     const optional = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values), { nil: undefined, freq: 2 })
     const filters = fc.record({
       status: fc.option(fc.uniqueArray(fc.constantFrom(...runStatuses), { maxLength: 4 }), { nil: undefined, freq: 3 }),
       jobId: optional([...new Set(all.map((run) => run.jobId).filter((id) => id !== null))]),
       queueId: optional([...new Set(all.map((run) => run.queueId))]),
       source: optional(runSources),
+      tags: optional([['nightly'], ['paid'], ['nightly', 'own'], ['own'], ['none']]),
+      metadata: optional(
+        [{ customer: 'acme' }, { part: '1' }, { isBig: 'true', customer: 'acme' }, { customer: 'none' }].map((facts) =>
+          Object.entries(facts).map(([name, value]) => ({ name, value })),
+        ),
+      ),
     })
+    const looks = fc.constantFrom(3, 10, 60, undefined)
     await fc.assert(
-      fc.asyncProperty(filters, fc.integer({ min: 1, max: 9 }), async (filter, limit) => {
-        expect((await pages(filter, limit)).map((run) => run.id)).toEqual(expected(filter))
+      fc.asyncProperty(filters, fc.integer({ min: 1, max: 9 }), looks, async (filter, limit, looked) => {
+        expect((await pages(filter, limit, looked)).map((run) => run.id)).toEqual(expected(filter))
       }),
-      { numRuns: 120 },
+      { numRuns: 150 },
     )
+  })
+
+  it('what no index has is looked for a stretch at a time, and the page says how far', async () => {
+    const queueId = all.find((run) => run.queueName === 'c')?.queueId
+    const last = all.at(9)
+    const page = await listRuns(stage.ctx, { queueId, source: 'manual' }, { limit: 5 }, 10)
+    expect(page).toMatchObject({ items: [], lookedTo: new Date(uuidTimeMs(last?.id ?? '')) })
+    const { items } = await listRuns(stage.ctx, {}, { limit: 1, cursor: page.nextCursor ?? '' })
+    expect(items).toEqual(all.slice(10, 11))
   })
 
   it('a span of time takes its beginning and leaves its end', async () => {

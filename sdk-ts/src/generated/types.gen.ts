@@ -771,6 +771,12 @@ export type Collision = {
     } | null;
 };
 
+export type CreateKey = {
+    type: 'deduplication' | 'debounce' | 'batch';
+    key: string;
+    scope: 'project' | 'job' | 'queue';
+};
+
 export type CreatedApiKey = {
     id: string;
     name: string;
@@ -3212,6 +3218,10 @@ export type Run = {
         [key: string]: string | number | boolean | null;
     };
     /**
+     * Under which key other creates find it, or found it: of deduplication, debouncing or batching.
+     */
+    createKey: CreateKey | null;
+    /**
      * The run whose end this one tells.
      */
     callbackOf: string | null;
@@ -5327,6 +5337,10 @@ export type ListRunsData = {
          */
         tag?: Array<string>;
         /**
+         * All of these facts, each a name and a value: `customer=acme`. Numbers and truth values as they are written.
+         */
+        metadata?: Array<string>;
+        /**
          * Runs that tell the end of this one.
          */
         callbackOf?: string;
@@ -5397,6 +5411,10 @@ export type ListRunsResponses = {
          * Ask with this for the next page; null on the last one.
          */
         nextCursor: string | null;
+        /**
+         * Set when the page is not full, or empty, though there may be more: a page looks at 10,000 runs at most, here back to this instant. `nextCursor` goes on from there.
+         */
+        lookedTo: string | null;
     };
 };
 

@@ -5,7 +5,7 @@ const openStatuses = ['scheduled', 'ready', 'queued', 'running'] as const satisf
   OpenRunFilter['status']
 >[number][]
 /** What narrows the list of runs, and is no matter of a filter of open ones. */
-const others = ['source', 'callbackOf', 'batch', 'operation'] as const
+const others = ['source', 'metadata', 'callbackOf', 'batch', 'operation'] as const
 
 type Params = Pick<URLSearchParams, 'get' | 'has'>
 

@@ -5,6 +5,7 @@ import { mergeRows } from './merge.ts'
 interface FirstPage {
   runs: readonly Run[]
   nextCursor: string | null
+  lookedTo: string | null
   names: Record<string, string>
 }
 
@@ -15,6 +16,7 @@ export class RunList {
   #known = $state.raw<readonly Run[]>([])
   #names = $state.raw<Record<string, string>>({})
   #cursor = $state<string | null>()
+  #lookedTo = $state<string | null>(null)
   #newestShown = $state<string>()
   readonly #all = $derived.by(() => {
     const { runs, nextCursor } = this.#first()
@@ -41,6 +43,7 @@ export class RunList {
           this.#known = runs
           this.#names = {}
           this.#cursor = undefined
+          this.#lookedTo = null
           this.#newestShown = undefined
         }
       })
@@ -76,6 +79,11 @@ export class RunList {
     return this.#next !== null
   }
 
+  /** How far back was looked, where that is further than the last row. */
+  get lookedTo(): string | null {
+    return this.#cursor === undefined ? this.#first().lookedTo : this.#lookedTo
+  }
+
   /** Adds the next page. */
   async more(): Promise<void> {
     const cursor = this.#next
@@ -88,6 +96,7 @@ export class RunList {
       this.#known = [...this.#known, ...page.runs]
       this.#names = { ...this.#names, ...page.names }
       this.#cursor = page.nextCursor
+      this.#lookedTo = page.lookedTo
       this.failed = false
     } catch {
       this.failed = true

@@ -7,6 +7,12 @@ const sources: readonly RunSource[] = ['api', 'schedule', 'manual', 'replay', 'b
 
 const isTag = (text: string) => /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$/.test(text)
 
+/** `name=value`. */
+function readFact(text: string): [string, string][] {
+  const at = text.indexOf('=')
+  return at > 0 ? [[text.slice(0, at).trim(), text.slice(at + 1).trim()]] : []
+}
+
 /** The query of the API's list of runs that a page's URL asks for. Unknown values are ignored. */
 export function runFilter(params: URLSearchParams, now: number) {
   const { range, preset } = readRange(params, now)
@@ -18,6 +24,7 @@ export function runFilter(params: URLSearchParams, now: number) {
     jobId: params.get('job') ?? undefined,
     queue: params.get('queue') ?? undefined,
     tag: listParam(params.get('tag')).filter(isTag),
+    metadata: Object.fromEntries(params.getAll('metadata').flatMap(readFact)),
     callbackOf: params.get('callbackOf') ?? undefined,
     batchRunId: params.get('batch') ?? undefined,
     operationId: params.get('operation') ?? undefined,

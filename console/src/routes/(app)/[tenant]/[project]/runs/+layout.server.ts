@@ -28,6 +28,7 @@ export const load: LayoutServerLoad = async ({ locals, url, depends }) => {
   return {
     runs: runs.data,
     nextCursor: runs.nextCursor,
+    lookedTo: runs.lookedTo ?? null,
     names: await jobNames(sdk, [job, ...runs.data.map((run) => run.jobId)]),
     bins: stats.buckets,
     range,

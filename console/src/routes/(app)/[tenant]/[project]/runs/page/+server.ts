@@ -9,12 +9,13 @@ const pageSize = 200
 export const GET: RequestHandler = async ({ locals, url }) => {
   const { sdk } = opened(locals)
   const cursor = url.searchParams.get('cursor') ?? undefined
-  const { data, nextCursor } = await sdk.runs
+  const { data, nextCursor, lookedTo } = await sdk.runs
     .list({ ...runFilter(url.searchParams, locals.now), limit: pageSize, cursor })
     .page()
   return Response.json({
     runs: data,
     nextCursor,
+    lookedTo: lookedTo ?? null,
     names: await jobNames(
       sdk,
       data.map((run) => run.jobId),
