@@ -25,6 +25,7 @@ import { sessionOperations } from './routes/sessions.ts'
 import { statsOperations } from './routes/stats.ts'
 import { systemOperations } from './routes/system.ts'
 import { testClockOperations } from './routes/test-clocks.ts'
+import { timeZoneDataOperations } from './routes/time-zone-data.ts'
 import { whyOperations } from './routes/why.ts'
 
 /** Everything the API can do, in the order of the document. A fixed path comes before a parameter in its place. */
@@ -38,6 +39,7 @@ export const operations: readonly Operation[] = [
   ...deadLetterOperations,
   ...scheduleOperations,
   ...certificateOperations,
+  ...timeZoneDataOperations,
   ...fairnessOperations,
   ...forecastOperations,
   ...calendarOperations,

@@ -91,6 +91,7 @@ export function planStack(
       OIDC_CLIENT_ID: given.OIDC_CLIENT_ID || 'meridian-console',
       OIDC_CLIENT_SECRET: given.OIDC_CLIENT_SECRET ?? (runs.identity ? secrets.oidcClientSecret : ''),
       KEY_FILE: given.KEY_FILE || keepKeyFile(home),
+      TZDATA_FOLDER: given.TZDATA_FOLDER || home.file('tzdata'),
       OBJECT_STORE_URL: urls.objects,
       OBJECT_STORE_BUCKET: given.OBJECT_STORE_BUCKET || bucket,
       OBJECT_STORE_ACCESS_KEY: given.OBJECT_STORE_ACCESS_KEY || secrets.objectStore.accessKey,

@@ -75,3 +75,11 @@ export const forecast = (to: Connection) => ({
   collisions: async (query?: Query<wire.ListCollisionsData>, options?: CallOptions) =>
     (await value(api.listCollisions({ ...call(to, options), ...(query === undefined ? {} : { query }) }))).data,
 })
+
+export const timeZoneData = (to: Connection) => ({
+  /** The version in use, and those that the schedules of the project ran under. */
+  get: (options?: CallOptions) => value(api.getTimeZoneData(call(to, options))),
+  /** Which schedules another version moves, before it is applied. */
+  report: (query?: Query<wire.ReportTimeZoneDataData>, options?: CallOptions) =>
+    value(api.reportTimeZoneData({ ...call(to, options), ...(query === undefined ? {} : { query }) })),
+})

@@ -43,6 +43,7 @@ export class Meridian {
   readonly imports: ReturnType<typeof importResources.imports>
   readonly pings: ReturnType<typeof importResources.pings>
   readonly forecast: ReturnType<typeof calendarResources.forecast>
+  readonly timeZoneData: ReturnType<typeof calendarResources.timeZoneData>
   readonly testClocks: ReturnType<typeof resources.testClocks>
   readonly queues: ReturnType<typeof resources.queues>
   readonly breakers: ReturnType<typeof breakers>
@@ -87,6 +88,7 @@ export class Meridian {
     this.imports = importResources.imports(to)
     this.pings = importResources.pings(to)
     this.forecast = calendarResources.forecast(to)
+    this.timeZoneData = calendarResources.timeZoneData(to)
     this.testClocks = resources.testClocks(to)
     this.queues = resources.queues(to)
     this.breakers = breakers(to)

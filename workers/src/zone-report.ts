@@ -40,7 +40,13 @@ for await (const { tenantId, projectId, jobId, jobName, timezone, moved, problem
     projectId: toWireId('prj', projectId),
     jobId: toWireId('job', jobId),
   }
-  const change = moved && { ...moved, firstMs: undefined, first: new Date(moved.firstMs).toISOString() }
+  const change = moved && {
+    removed: moved.removed,
+    added: moved.added,
+    first: new Date(moved.firstMs).toISOString(),
+    before: moved.beforeMs.map((at) => new Date(at).toISOString()),
+    after: moved.afterMs.map((at) => new Date(at).toISOString()),
+  }
   process.stdout.write(`${JSON.stringify({ ...ids, jobName, timezone, ...change, ...(problem && { problem }) })}\n`)
 }
 await pool.end()

@@ -442,6 +442,21 @@ export const scheduleSpans = pgTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.jobId, table.fromAt] })],
 )
 
+export const zoneMoves = pgTable(
+  'zone_moves',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    projectId: uuid('project_id').notNull(),
+    tzVersion: text('tz_version').notNull(),
+    jobId: uuid('job_id').notNull(),
+    fromVersion: text('from_version').notNull(),
+    at: instant('at').notNull().default(sql`clock_timestamp()`),
+    beforeAt: instant('before_at'),
+    afterAt: instant('after_at'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.projectId, table.tzVersion, table.jobId] })],
+)
+
 // Runs --------------------------------------------------------------------------------------------------------
 
 export const inputs = pgTable('inputs', {

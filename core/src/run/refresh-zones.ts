@@ -70,7 +70,12 @@ async function refresh(client: PoolClient, rows: readonly Row[]): Promise<number
      e as (
        insert into events (tenant_id, project_id, type, subject, job_id, data)
        select t, p, 'job.moved', j, j, jsonb_build_object('tzVersion', $7::text, 'from', v, 'before', before, 'after', after)
-       from u where before is distinct from after returning 1)
+       from u where before is distinct from after returning 1),
+     m as (
+       insert into zone_moves (tenant_id, project_id, tz_version, job_id, from_version, before_at, after_at)
+       select t, p, $7, j, v, before, after from u where before is distinct from after
+       on conflict (tenant_id, project_id, tz_version, job_id) do update
+         set from_version = excluded.from_version, at = excluded.at, before_at = excluded.before_at, after_at = excluded.after_at)
      select count(*)::int from e`,
     [
       column(({ tenantId }) => tenantId),

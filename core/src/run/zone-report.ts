@@ -1,8 +1,9 @@
 import { type Pool, runNamed } from '../db/client.ts'
 import type { Uuid } from '../kernel/ids.ts'
+import { runThrough } from '../kernel/steps.ts'
 import type { FullSchedule } from '../schedule/full-schedule.ts'
 import { nativeZones, type ZoneDatabase } from '../schedule/zone.ts'
-import { compareZones, type MovedSchedule } from '../schedule/zone-changes.ts'
+import { compareZonesSteps, type MovedSchedule } from '../schedule/zone-changes.ts'
 
 /** A schedule whose future instants another version of the time zone data would move, or could not compute. */
 export interface ZoneReportLine {
@@ -16,6 +17,8 @@ export interface ZoneReportLine {
   problem: string | null
 }
 
+export type Comparison = Pick<ZoneReportLine, 'moved' | 'problem'>
+
 const pageSize = 1_000
 
 type Row = [Uuid, Uuid, Uuid, string, FullSchedule]
@@ -28,7 +31,7 @@ export async function* reportZones(
   engine: Pool,
   { shard, next, fromMs, days }: { shard: number; next: ZoneDatabase; fromMs: number; days: number },
 ): AsyncGenerator<ZoneReportLine, void, undefined> {
-  const known = new Map<string, Pick<ZoneReportLine, 'moved' | 'problem'>>()
+  const known = new Map<string, Comparison>()
   for (let after: readonly [Uuid, Uuid] | undefined; ; ) {
     const rows: Row[] = await runNamed<Row>(
       engine,
@@ -38,9 +41,8 @@ export async function* reportZones(
       [shard, after?.[0] ?? null, after?.[1] ?? null],
     )
     for (const [tenantId, projectId, jobId, jobName, spec] of rows) {
-      // Only `H` makes the times of equal schedules differ from job to job.
-      const key = JSON.stringify(spec) + (spec.type === 'cron' && /H/i.test(spec.cron) ? jobId : '')
-      const found = known.get(key) ?? compare(spec, { next, fromMs, days, seed: jobId })
+      const key = comparisonKey(spec, jobId)
+      const found = known.get(key) ?? runThrough(compareSteps(spec, { next, fromMs, days, seed: jobId }))
       known.set(key, found)
       const timezone = spec.timezone ?? 'UTC'
       if (found.moved !== null || found.problem !== null)
@@ -52,12 +54,17 @@ export async function* reportZones(
   }
 }
 
-function compare(
+/** Only `H` makes the times of equal schedules differ from job to job. */
+export const comparisonKey = (spec: FullSchedule, jobId: Uuid): string =>
+  JSON.stringify(spec) + (spec.type === 'cron' && /H/i.test(spec.cron) ? jobId : '')
+
+/** What became of one schedule, a few hundred instants a step. */
+export function* compareSteps(
   spec: FullSchedule,
   options: { next: ZoneDatabase; fromMs: number; days: number; seed: string },
-): Pick<ZoneReportLine, 'moved' | 'problem'> {
+): Generator<undefined, Comparison, undefined> {
   try {
-    return { moved: compareZones(spec, { now: nativeZones, ...options }) ?? null, problem: null }
+    return { moved: (yield* compareZonesSteps(spec, { now: nativeZones, ...options })) ?? null, problem: null }
   } catch (error) {
     if (error instanceof RangeError) return { moved: null, problem: error.message }
     throw error

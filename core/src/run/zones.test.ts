@@ -7,8 +7,10 @@ import { createTenant, testCtx } from '../testing/factories.ts'
 import { sampleJob } from '../testing/job-samples.ts'
 import { createTestDb, type TestDb } from '../testing/test-db.ts'
 import { materialise } from './materialise.ts'
+import { reportProjectZones } from './project-zone-report.ts'
 import { refreshZones } from './refresh-zones.ts'
 import { reportZones } from './zone-report.ts'
+import { readZoneHistory } from './zone-versions.ts'
 
 let db: TestDb
 let ctx: Ctx
@@ -42,6 +44,25 @@ test('a schedule that other data computed is computed again, told when it moves,
     [staying],
   )
   expect(spans.rows.at(-1)?.tz_version).toBe(nativeZones.version)
+
+  const { versions, lastMoves } = await readZoneHistory(ctx)
+  expect(versions).toMatchObject([
+    { version: nativeZones.version, schedules: 2, jobs: 2, until: null, moved: 1 },
+    { version: '2020a', schedules: 0, jobs: 2, until: expect.any(Date), moved: 0 },
+  ])
+  const hourLater = new Date((before?.next_at.getTime() ?? 0) + 3_600_000)
+  expect(lastMoves).toMatchObject([
+    { jobId: moving, timezone: 'Europe/Berlin', fromVersion: '2020a', before: hourLater, after: before?.next_at },
+  ])
+  const stranger = testCtx(db, await createTenant(db))
+  expect(await readZoneHistory(stranger)).toEqual({ versions: [], lastMoves: [] })
+  // The same version applied again, say after a step back, tells what it moved then.
+  await db.owner.query(
+    "update schedules set tz_version = '2020b', next_at = next_at - interval '1 hour' where job_id = $1",
+    [moving],
+  )
+  expect(await refresh()).toEqual({ schedules: 1, moved: 1 })
+  expect((await readZoneHistory(ctx)).lastMoves).toMatchObject([{ jobId: moving, fromVersion: '2020b' }])
 })
 
 test('what it had written ahead is taken back, what is due is left alone', async () => {
@@ -100,4 +121,18 @@ test('a report names exactly the schedules that new data would move, and those i
   ])
   const first = lines.find(({ jobId }) => jobId === ids[0])
   expect(first).toMatchObject({ timezone: 'Europe/Berlin', moved: { removed: 10, added: expect.any(Number) } })
+
+  const own = await reportProjectZones(ctx, { next, days: 10 })
+  expect(own).toMatchObject({ schedules: 4, moved: 3, uncompared: 0 })
+  expect(own.lines.map(({ jobName }) => jobName).toSorted()).toEqual(['a', 'c', 'd'])
+  const { beforeMs = [], afterMs = [] } = own.lines.find(({ jobName }) => jobName === 'a')?.moved ?? {}
+  // What is gone comes back an hour earlier, but for the first, whose time would be over.
+  expect(afterMs.slice(-2).every((at) => beforeMs.includes(at + 3_600_000))).toBe(true)
+  expect(await reportProjectZones(ctx, { next: nativeZones, days: 10 })).toMatchObject({
+    schedules: 4,
+    moved: 0,
+    lines: [],
+  })
+  const stranger = testCtx(db, await createTenant(db))
+  expect(await reportProjectZones(stranger, { next, days: 10 })).toMatchObject({ schedules: 0, moved: 0 })
 })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { compileZone as compile } from '../testing/compiled-zone.ts'
 import { nativeZones, type Zone } from './zone.ts'
 import { compareZones } from './zone-changes.ts'
-import { versionOf, zoneFiles, zonesOfVersions } from './zone-files.ts'
+import { versionOf, versionsIn, zoneFiles, zonesOfVersions } from './zone-files.ts'
 import { parseFutureRule } from './zone-future.ts'
 
 let folder: string
@@ -69,6 +69,14 @@ test('the data of a version is what this Node has, or what lies in a folder of t
     undefined,
     undefined,
   ])
+  mkdirSync(join(kept, '2027a'))
+  mkdirSync(join(kept, 'notes'))
+  expect([versionsIn(kept), versionsIn(join(kept, 'nothing')), versionsIn(null)]).toEqual([['2027a', '2020a'], [], []])
+  // A folder that is filled while we run is seen.
+  expect(zonesOf('2027a')).toBeUndefined()
+  mkdirSync(join(kept, '2027a', 'Etc'))
+  writeFileSync(join(kept, '2027a', 'Etc', 'UTC'), compile(0, [], 'UTC0'))
+  expect(zonesOf('2027a')?.version).toBe('2027a')
 })
 
 describe('the rule at the end', () => {
@@ -106,10 +114,23 @@ describe('two versions compared', () => {
       removed: 217,
       added: 217,
       firstMs: Date.UTC(2027, 2, 28, 7),
+      beforeMs: [28, 29, 30].map((date) => Date.UTC(2027, 2, date, 7)),
+      afterMs: [28, 29, 30].map((date) => Date.UTC(2027, 2, date, 8)),
     })
     expect(compare('0 9 * * *', 'Europe/Berlin', 30)).toBeUndefined()
     expect(compare('0 9 * * *', 'Europe/Paris')).toBeUndefined()
     expect(compare('*/15 * * * *', 'Europe/Berlin')).toBeUndefined()
+  })
+
+  test('count from an anchor of the past, which other data may put elsewhere', () => {
+    const schedule = { type: 'every', every: 'P1D', anchor: '2028-07-01T09:00', timezone: 'Europe/Berlin' } as const
+    const options = { now: nativeZones, next: zones(), fromMs: Date.UTC(2028, 10, 1), days: 30 }
+    expect(compareZones(schedule, options)).toBeUndefined()
+    // The instant is the same, the wall clock that it is kept at is not.
+    expect(compareZones({ ...schedule, anchor: '2028-07-01T07:00:00Z' }, options)).toMatchObject({
+      removed: 30,
+      added: 30,
+    })
   })
 
   test('where one lacks the zone say so', () => {

@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { nativeZones, type Span, type Zone, type ZoneDatabase } from './zone.ts'
 import { type FutureRule, parseFutureRule } from './zone-future.ts'
+
+const versionName = /^[0-9]{4}[a-z]{1,2}$/
 
 // Names as in the IANA database: no `..`, no absolute path.
 const zoneName = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/
@@ -20,13 +22,27 @@ export function zoneFiles(folder: string, version: string): ZoneDatabase {
 
 /** The zone data of a version: this Node's, or what a folder holds under that name; undefined when neither has it. */
 export function zonesOfVersions(folder: string | null): (version: string) => ZoneDatabase | undefined {
-  const known = new Map<string, ZoneDatabase | undefined>([[nativeZones.version, nativeZones]])
+  const known = new Map<string, ZoneDatabase>([[nativeZones.version, nativeZones]])
   return (version) => {
-    if (!known.has(version) && folder !== null && /^[0-9]{4}[a-z]{1,2}$/.test(version)) {
+    if (!known.has(version) && folder !== null && versionName.test(version)) {
       const files = zoneFiles(join(folder, version), version)
-      known.set(version, files.find('Etc/UTC') ? files : undefined)
+      // A folder may come later: only what is there is remembered.
+      if (files.find('Etc/UTC')) known.set(version, files)
     }
     return known.get(version)
+  }
+}
+
+/** The versions that have a folder of their own in this one, the newest first. */
+export function versionsIn(folder: string | null): string[] {
+  if (folder === null) return []
+  try {
+    return readdirSync(folder)
+      .filter((name) => versionName.test(name))
+      .sort()
+      .reverse()
+  } catch {
+    return []
   }
 }
 

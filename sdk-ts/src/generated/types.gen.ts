@@ -3705,6 +3705,112 @@ export type TestTarget = {
     target: TargetInput;
 };
 
+export type TimeZoneData = {
+    /**
+     * What the API computes with.
+     */
+    version: string;
+    /**
+     * Other versions whose files lie here, to be compared with; the newest first.
+     */
+    others: Array<string>;
+    /**
+     * What the schedules of the project ran under, the one that came last first.
+     */
+    versions: Array<{
+        version: string;
+        /**
+         * Whose next instant was computed with it.
+         */
+        schedules: number;
+        /**
+         * Whose schedules ran under it at any time.
+         */
+        jobs: number;
+        from: string;
+        /**
+         * Null: some still do.
+         */
+        until: string | null;
+        /**
+         * Schedules whose next instant moved when it was applied.
+         */
+        moved: number;
+    }>;
+    /**
+     * What the last version that moved anything moved: at most 100, the soonest first.
+     */
+    lastMoves: Array<{
+        jobId: string;
+        jobName: string;
+        timezone: string | null;
+        version: string;
+        fromVersion: string;
+        at: string;
+        /**
+         * Its next instant, as it was.
+         */
+        before: string | null;
+        /**
+         * The same, as it became.
+         */
+        after: string | null;
+    }>;
+};
+
+export type TimeZoneReport = {
+    /**
+     * What would be applied.
+     */
+    version: string;
+    /**
+     * What it was compared with.
+     */
+    current: string;
+    from: string;
+    until: string;
+    /**
+     * How many were compared.
+     */
+    schedules: number;
+    /**
+     * How many would move, or could not be computed any more.
+     */
+    moved: number;
+    /**
+     * Schedules with more instants than can be looked at.
+     */
+    uncompared: number;
+    /**
+     * At most 1,000, the soonest first.
+     */
+    data: Array<{
+        jobId: string;
+        jobName: string;
+        timezone: string;
+        /**
+         * Instants that it would lose.
+         */
+        removed: number;
+        /**
+         * Instants that it would get.
+         */
+        added: number;
+        /**
+         * The first three that it would lose.
+         */
+        before: Array<string>;
+        /**
+         * The first three that it would get instead.
+         */
+        after: Array<string>;
+        /**
+         * Why it could not be compared.
+         */
+        problem: string | null;
+    }>;
+};
+
 export type UpcomingCounts = {
     /**
      * Without those in which nothing comes.
@@ -6936,6 +7042,126 @@ export type GetSigningKeysResponses = {
 };
 
 export type GetSigningKeysResponse = GetSigningKeysResponses[keyof GetSigningKeysResponses];
+
+export type GetTimeZoneDataData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/time-zone-data';
+};
+
+export type GetTimeZoneDataErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type GetTimeZoneDataError = GetTimeZoneDataErrors[keyof GetTimeZoneDataErrors];
+
+export type GetTimeZoneDataResponses = {
+    /**
+     * The versions.
+     */
+    200: TimeZoneData;
+};
+
+export type GetTimeZoneDataResponse = GetTimeZoneDataResponses[keyof GetTimeZoneDataResponses];
+
+export type ReportTimeZoneDataData = {
+    body?: never;
+    headers?: {
+        /**
+         * For sessions: the project to work in. A key has its own.
+         */
+        'Meridian-Project'?: string;
+    };
+    path?: never;
+    query?: {
+        version?: string;
+        /**
+         * How far ahead is looked.
+         */
+        days?: number;
+    };
+    url: '/v1/time-zone-data/report';
+};
+
+export type ReportTimeZoneDataErrors = {
+    /**
+     * The request can not be read (`malformed-request`). An idempotency key is required (`idempotency-key-required`).
+     */
+    400: Problem;
+    /**
+     * Who is asking? (`unauthenticated`).
+     */
+    401: Problem;
+    /**
+     * Not allowed (`forbidden`).
+     */
+    403: Problem;
+    /**
+     * Not found (`not-found`).
+     */
+    404: Problem;
+    /**
+     * Not valid (`validation-failed`). The idempotency key belongs to another request (`idempotency-mismatch`).
+     */
+    422: Problem;
+    /**
+     * Quota exceeded (`quota-exceeded`). Too many requests (`rate-limited`).
+     */
+    429: Problem;
+    /**
+     * Our fault (`internal`).
+     */
+    500: Problem;
+    /**
+     * Not available right now (`dependency-unavailable`).
+     */
+    503: Problem;
+};
+
+export type ReportTimeZoneDataError = ReportTimeZoneDataErrors[keyof ReportTimeZoneDataErrors];
+
+export type ReportTimeZoneDataResponses = {
+    /**
+     * The report.
+     */
+    200: TimeZoneReport;
+};
+
+export type ReportTimeZoneDataResponse = ReportTimeZoneDataResponses[keyof ReportTimeZoneDataResponses];
 
 export type GetFairnessData = {
     body?: never;
