@@ -111,6 +111,7 @@ for (const { theme, width } of screens) {
       '/forecast?next=30d&by=host',
       '/blackouts',
       '/blackouts?over=too',
+      '/time-zones',
       '/imports',
       '/imports/new',
       `/imports/${imported.id}`,

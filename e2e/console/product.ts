@@ -13,5 +13,6 @@ export default async function setup(): Promise<() => Promise<void>> {
   const { stdout } = await promisify(execFile)(`${root}/meridian`, ['status', '--json'], { cwd: root, env })
   process.env.MERIDIAN_STATUS = stdout
   process.env.MERIDIAN_DATABASE_URL = stack.databaseUrl()
+  process.env.MERIDIAN_TZDATA = resolve(stack.home, 'tzdata')
   return stack.stop
 }

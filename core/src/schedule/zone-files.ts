@@ -10,12 +10,14 @@ const zoneName = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/
 
 /** The compiled zone files (TZif, RFC 9636) of a folder, such as `zic -d folder` or `/usr/share/zoneinfo`. */
 export function zoneFiles(folder: string, version: string): ZoneDatabase {
-  const zones = new Map<string, Zone | undefined>()
+  const zones = new Map<string, Zone>()
   return {
     version,
     find(id) {
-      if (!zones.has(id)) zones.set(id, zoneName.test(id) ? readZone(join(folder, id), id) : undefined)
-      return zones.get(id)
+      const zone = zones.get(id) ?? (zoneName.test(id) ? readZone(join(folder, id), id) : undefined)
+      // What is missing may be laid there later.
+      if (zone !== undefined) zones.set(id, zone)
+      return zone
     },
   }
 }

@@ -47,7 +47,10 @@ export const sections: readonly Section[] = [
     path: '/calendars',
     key: 'a',
     icon: CalendarDays,
-    also: [{ label: 'Blackouts', path: '/blackouts' }],
+    also: [
+      { label: 'Blackouts', path: '/blackouts' },
+      { label: 'Time zones', path: '/time-zones' },
+    ],
   },
   { label: 'Breakers', path: '/breakers', key: 'b', icon: Unplug },
   { label: 'Imports', path: '/imports', key: 'i', icon: Import },
