@@ -1,10 +1,10 @@
 /**
- * `node e2e/bench/run.ts <name>... [--json] [--rounds N] [--runs N] [--seconds N] [--finished N] [--future N] [--profile ci|bench] [--only CONTENDER,...]`
+ * `node e2e/bench/run.ts <name>...`, as `usage` says.
  *
  * Runs benchmarks beside their peers, every contender once a round. Prints a table and how Meridian stands against its
  * bars; exits non-zero when it is short of one. With --json: one object a line, one line a round.
  */
-import { parseArgs } from 'node:util'
+import { numberOf, readArguments, refuse, type Usage } from '../arguments.ts'
 import { accept } from './accept.ts'
 import { acceptAndRun } from './accept-and-run.ts'
 import { batchCreate } from './batch-create.ts'
@@ -42,24 +42,40 @@ const benchmarks: Record<string, Benchmark> = {
   up,
 }
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: 'boolean', default: false },
-    rounds: { type: 'string' },
-    runs: { type: 'string' },
-    seconds: { type: 'string' },
-    finished: { type: 'string' },
-    future: { type: 'string' },
-    profile: { type: 'string', default: 'bench' },
-    only: { type: 'string' },
-  },
+const names = Object.keys(benchmarks)
+const usage: Usage = {
+  name: 'bench',
+  text: `usage: ./meridian bench [<name>...] [options]
+
+  Runs benchmarks beside their peers, every contender once a round; all of them when none is named:
+  ${names.join(', ')}
+
+  --json              one object a line, one line a round
+  --profile ci|bench  how much: the bar is bench, the default
+  --only NAME,...     only these contenders
+  --rounds N          rounds of each benchmark
+  --runs N            runs of a drain
+  --seconds N         seconds of what goes by time
+  --finished N        finished runs of the history
+  --future N          runs that are scheduled`,
+}
+
+const { values: options, positionals } = readArguments(usage, {
+  json: { type: 'boolean', default: false },
+  rounds: { type: 'string' },
+  runs: { type: 'string' },
+  seconds: { type: 'string' },
+  finished: { type: 'string' },
+  future: { type: 'string' },
+  profile: { type: 'string', default: 'bench' },
+  only: { type: 'string' },
 })
+const rounds = numberOf(usage, 'rounds', options.rounds)
 
 const say = (line: string) => process.stderr.write(`${line}\n`)
-const chosen = (positionals.length > 0 ? positionals : Object.keys(benchmarks)).map((name) => {
+const chosen = (positionals.length > 0 ? positionals : names).map((name) => {
   const benchmark = benchmarks[name]
-  if (benchmark === undefined) throw new Error(`there is no benchmark ${name}: ${Object.keys(benchmarks).join(', ')}`)
+  if (benchmark === undefined) refuse(usage, `There is no benchmark ${name}.`)
   return [name, benchmark] as const
 })
 const lab = new Lab(chooseProfile())
@@ -69,13 +85,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 function chooseProfile(): Profile {
   const profile = profiles[options.profile as Profile['name']]
-  if (profile === undefined) throw new Error(`there is no profile ${options.profile}: ci, bench`)
+  if (profile === undefined) refuse(usage, `There is no profile ${options.profile}.`)
   return {
     ...profile,
-    runs: Number(options.runs ?? profile.runs),
-    seconds: Number(options.seconds ?? profile.seconds),
-    finishedRuns: Number(options.finished ?? profile.finishedRuns),
-    futureRuns: Number(options.future ?? profile.futureRuns),
+    runs: numberOf(usage, 'runs', options.runs) ?? profile.runs,
+    seconds: numberOf(usage, 'seconds', options.seconds) ?? profile.seconds,
+    finishedRuns: numberOf(usage, 'finished', options.finished, 0) ?? profile.finishedRuns,
+    futureRuns: numberOf(usage, 'future', options.future, 0) ?? profile.futureRuns,
   }
 }
 
@@ -85,7 +101,7 @@ try {
   for (const [name, benchmark] of chosen) {
     say(`${name}: ${benchmark.title}`)
     const failed = await runRounds(lab, name, benchmark, {
-      rounds: options.rounds === undefined ? (benchmark.rounds ?? lab.profile.rounds) : Number(options.rounds),
+      rounds: rounds ?? benchmark.rounds ?? lab.profile.rounds,
       only: options.only?.split(','),
       onSample: (sample) => {
         samples.push(sample)

@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readArguments, refuse, type Usage } from '../arguments.ts'
 import { type FaultProfile, faultProfiles } from './row.ts'
 import { type PackageRow, packageRows, rows } from './rows.ts'
 import { World } from './world.ts'
@@ -15,16 +15,24 @@ import { World } from './world.ts'
 const root = join(import.meta.dirname, '../..')
 const known = [...Object.keys(rows), ...Object.keys(packageRows)]
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { profile: { type: 'string', default: 'ci' } },
-})
+const usage: Usage = {
+  name: 'e2e',
+  text: `usage: ./meridian e2e <ID>... [--profile ci|bench]
+       ./meridian chaos [--profile ci|bench]
+
+  Runs named fault and attack tests, chaos all of them; \`stack\` names those that need the whole product.
+  There are ${known.join(', ')}
+
+  --profile ci|bench  how hard the faults hit: ci, the default, fits many into minutes`,
+}
+
+const { values, positionals } = readArguments(usage, { profile: { type: 'string', default: 'ci' } })
 const profile = faultProfiles[values.profile as FaultProfile['name']]
-if (profile === undefined) throw new Error(`there is no profile ${values.profile}: ci, bench`)
+if (profile === undefined) refuse(usage, `There is no profile ${values.profile}.`)
 const groups: Record<string, readonly string[]> = { all: known, stack: Object.keys(rows) }
 const ids = positionals.length === 0 ? known : positionals.flatMap((id) => groups[id] ?? [id])
 const strange = ids.filter((id) => !known.includes(id))
-if (strange.length > 0) throw new Error(`no such test: ${strange.join(', ')}. There are ${known.join(', ')}`)
+if (strange.length > 0) refuse(usage, `There is no test ${strange.join(', ')}.`)
 
 let world: World | undefined
 let passed = 0

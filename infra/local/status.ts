@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { readArguments } from './arguments.ts'
 import { type Home, openHome, readJson } from './home.ts'
 import { answers } from './processes.ts'
 import { say } from './progress.ts'
@@ -19,8 +20,9 @@ export interface Status {
 
 /** `./meridian status [--json]`: what runs, where, and how to sign in. Its code is 0 when the stack is ready. */
 export async function status(args: readonly string[]): Promise<number> {
+  const { values } = readArguments(args, { json: { type: 'boolean', default: false } })
   const current = await readStatus(openHome())
-  if (args.includes('--json')) process.stdout.write(`${JSON.stringify(current)}\n`)
+  if (values.json) process.stdout.write(`${JSON.stringify(current)}\n`)
   else if (current.urls.api === undefined) say('Meridian is not running; ./meridian up starts it.')
   else process.stdout.write(describe(current))
   return current.ready ? 0 : 1

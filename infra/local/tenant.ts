@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { parseArgs } from 'node:util'
 import { bootstrapTenant } from '@meridian/core/access/bootstrap'
+import { readArguments } from './arguments.ts'
 import { openHome, readJson } from './home.ts'
 import type { Ports } from './ports.ts'
 import { Refusal } from './progress.ts'
@@ -13,11 +13,11 @@ import { planStack } from './stack.ts'
  * `{ tenantId, projectId, apiKey }` for each.
  */
 export async function tenant(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: { 'test-clock': { type: 'boolean', default: false }, 'waiting-max': { type: 'string' } },
-  })
+  const { values, positionals } = readArguments(
+    args,
+    { 'test-clock': { type: 'boolean', default: false }, 'waiting-max': { type: 'string' } },
+    { allowPositionals: true },
+  )
   const waitingMax = values['waiting-max']
   const home = openHome()
   const ports = readJson<Ports>(home.file('ports.json'))

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { Misuse, readArguments } from './arguments.ts'
 import { type Claim, ownClaim } from './claim.ts'
 import { findProgram, runCommand } from './command.ts'
 import { type Home, openHome, readJson, remove, writeJson } from './home.ts'
@@ -20,9 +21,11 @@ import { installPackage } from './system-package.ts'
  * every suite to its end, and says `N passed, N failed` in its last line.
  */
 export async function test(args: readonly string[]): Promise<number> {
-  const chosen = args.length === 0 ? suites : suites.filter(({ name }) => args.includes(name))
-  if (chosen.length === 0)
-    throw new Refusal(`there is no such suite; there are: ${suites.map(({ name }) => name).join(', ')}`)
+  const { positionals } = readArguments(args, {}, { allowPositionals: true })
+  const known = suites.map(({ name }) => name)
+  const strange = positionals.filter((name) => !known.includes(name))
+  if (strange.length > 0) throw new Misuse(`There is no suite ${strange.join(', ')}; there are ${known.join(', ')}.`)
+  const chosen = suites.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
   await cleanUp()
   const run = new TestRun()
   const interrupt = (): void => void run.stop().finally(() => process.exit(130))

@@ -3,6 +3,7 @@ import { openSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bootstrapTenant } from '@meridian/core/access/bootstrap'
 import { migrate } from '@meridian/core/db/migrate'
+import { readArguments } from './arguments.ts'
 import { buildConsole } from './build.ts'
 import { type Home, openHome } from './home.ts'
 import { keepPorts } from './ports.ts'
@@ -30,8 +31,9 @@ import { becomeSupervisor, findSupervisor, resignSupervisor, tellSupervisor } fr
 
 /** `./meridian up [--detach]`: runs the whole product until Ctrl-C or `down`; detached, returns when it is ready. */
 export async function up(args: readonly string[]): Promise<number> {
+  const { values } = readArguments(args, { detach: { type: 'boolean', default: false } })
   const home = openHome()
-  if (args.includes('--detach')) return detach(home)
+  if (values.detach) return detach(home)
   const other = becomeSupervisor(home)
   if (other) return joinRunning(home)
   const startedAt = performance.now()
