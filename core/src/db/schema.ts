@@ -203,6 +203,7 @@ export const flowLimits = pgTable(
       .generatedAlwaysAs(
         sql`key_expression is null and cost_expression is null and scope in ('tenant', 'project', 'queue')`,
       ),
+    pinnedBy: text('pinned_by'),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
 )

@@ -49,6 +49,7 @@ export interface Limit {
   pauseReason: string | null
   /** Set by an operator: nobody else changes it. */
   pinnedAt: Date | null
+  pinnedBy: string | null
   createdAt: Date
   updatedAt: Date
   version: number
@@ -99,6 +100,7 @@ export const toLimit = (row: LimitRow): Limit => ({
   pausedBy: row.pausedBy,
   pauseReason: row.pauseReason,
   pinnedAt: row.pinnedAt,
+  pinnedBy: row.pinnedBy,
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
   version: row.version,

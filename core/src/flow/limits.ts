@@ -153,8 +153,10 @@ export async function pinLimit(ctx: Ctx, id: Uuid, isPinned: boolean): Promise<L
   return withTx(ctx, async (tx) => {
     const before = await lockLimit(tx, id)
     if ((before.pinnedAt !== null) === isPinned) return before
-    const after = await change(tx, before, { pinnedAt: isPinned ? sql`clock_timestamp()` : null })
-    return tell(tx, isPinned ? 'pin' : 'unpin', after)
+    const pinned = isPinned
+      ? { pinnedAt: sql`clock_timestamp()`, pinnedBy: actorText(tx.actor) }
+      : { pinnedAt: null, pinnedBy: null }
+    return tell(tx, isPinned ? 'pin' : 'unpin', await change(tx, before, pinned))
   })
 }
 

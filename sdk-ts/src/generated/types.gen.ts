@@ -1882,6 +1882,7 @@ export type Limit = {
      * Since when only an operator can change it.
      */
     pinnedAt: string | null;
+    pinnedBy: string | null;
     createdAt: string;
     updatedAt: string;
     version: number;

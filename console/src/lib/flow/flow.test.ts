@@ -17,6 +17,7 @@ const limit: Limit = {
   pausedBy: null,
   pauseReason: null,
   pinnedAt: null,
+  pinnedBy: null,
   createdAt: '2026-11-30T00:00:00.000Z',
   updatedAt: '2026-11-30T00:00:00.000Z',
   version: 1,
