@@ -185,3 +185,26 @@ test('a range is picked from the histogram and is in the URL', async ({ page, ba
   const span = Date.parse(shared.searchParams.get('to') ?? '') - Date.parse(shared.searchParams.get('from') ?? '')
   expect(span).toBe(3 * 30 * 60_000)
 })
+
+test('from a fact of a run a person comes to the runs that have it, too, and sees its key', async ({
+  page,
+  base,
+  label,
+  sdk,
+}) => {
+  const target = { type: 'http', url: 'https://example.com/' } as const
+  const dueAt = new Date(Date.now() + 3_600_000)
+  const start = (customer: string, key: string) =>
+    sdk.runs.create({ target, dueAt, queue: label, metadata: { customer }, deduplication: { key } })
+  const [one, other, third] = [await start(label, `${label}-1`), await start(label, `${label}-2`), await start('x', label)]
+  await open(page, `${base}/runs/${one.id}`)
+  await expect(page.getByText('Deduplication key')).toBeVisible()
+  await expect(page.getByText(`${label}-1`)).toBeVisible()
+  await page.getByTitle('Runs with the same customer').click()
+  await expect(page.getByRole('searchbox', { name: 'Metadata' })).toHaveValue(`customer=${label}`)
+  for (const { id } of [one, other]) await expect(page.locator(`[data-run="${id}"]`)).toBeVisible()
+  await expect(page.locator(`[data-run="${third.id}"]`)).toHaveCount(0)
+  await page.getByRole('searchbox', { name: 'Metadata' }).fill('customer=x')
+  await expect(page.locator(`[data-run="${third.id}"]`)).toBeVisible()
+  await expect(page.locator(`[data-run="${one.id}"]`)).toHaveCount(0)
+})

@@ -59,8 +59,8 @@ export const listRuns = (ctx: Ctx, filter: RunFilter, page: PageRequest, looked 
       from: parameter(createdFrom === undefined ? nilUuid : firstIdAt(createdFrom, -idSlackMs), 'uuid'),
       limit: parameter(page.limit, 'int'),
     }
-    await tx.client.query(pinPlans)
     const ways = waysOf(filter, parameter, tag === undefined ? [] : await jobsWithTag(tx, tag))
+    await tx.client.query(pinPlans)
     const ctes = pageOf(ways, range, looked)
     const name = `list_runs_${hash('sha1', ctes, 'hex').slice(0, 16)}`
     const { runs, nextId, isShort } = await selectPage(tx.client, name, ctes, values)
