@@ -196,7 +196,11 @@ test('from a fact of a run a person comes to the runs that have it, too, and see
   const dueAt = new Date(Date.now() + 3_600_000)
   const start = (customer: string, key: string) =>
     sdk.runs.create({ target, dueAt, queue: label, metadata: { customer }, deduplication: { key } })
-  const [one, other, third] = [await start(label, `${label}-1`), await start(label, `${label}-2`), await start('x', label)]
+  const [one, other, third] = [
+    await start(label, `${label}-1`),
+    await start(label, `${label}-2`),
+    await start('x', label),
+  ]
   await open(page, `${base}/runs/${one.id}`)
   await expect(page.getByText('Deduplication key')).toBeVisible()
   await expect(page.getByText(`${label}-1`)).toBeVisible()
