@@ -15,7 +15,8 @@ export function readArguments<const Options extends ParseArgsOptionsConfig>(
   { allowPositionals = false }: { allowPositionals?: boolean } = {},
 ) {
   try {
-    return parseArgs({ args: [...args], options, allowPositionals, strict: true })
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals, strict: true })
+    return { values, positionals: positionals as string[] }
   } catch (error) {
     throw error instanceof TypeError ? new Misuse(sentenceOf(error.message)) : error
   }
