@@ -71,7 +71,7 @@ export function waysOf(filter: RunFilter, parameter: Parameter, taggedJobs: read
     [...more, ...isSo(facts, known)].join(' and ') || 'true'
 
   if (operationId !== undefined) {
-    const items = `(select distinct item_id as id, tenant_id, $2 as project_id from operation_items
+    const items = `(select distinct item_id as id, tenant_id, $2::uuid as project_id from operation_items
       where tenant_id = $1 and operation_id = ${parameter(operationId, 'uuid')} and state < 3) t where true`
     return [[{ rows: items, id: 'id', match: match([], ...states, ...labels()) }]]
   }
