@@ -80,6 +80,31 @@ test('a wake at an instant brings the next look there, and no later one pushes i
   await loop.stop()
 })
 
+test('a wake at an instant that comes during a pass brings the next look there, not before', async () => {
+  const began: number[] = []
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+  const loop = startLoop({
+    name: 'test',
+    idleMs: 1_000,
+    log,
+    async runOnce() {
+      began.push(performance.now())
+      if (began.length === 1) await gate
+      return 'idle'
+    },
+  })
+  const startedAt = performance.now()
+  loop.wakeAt(startedAt + 300)
+  loop.wakeAt(startedAt + 200)
+  await vi.advanceTimersByTimeAsync(100)
+  open()
+  await vi.advanceTimersByTimeAsync(99)
+  expect(began).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(began.map((at) => at - startedAt)).toEqual([0, 200])
+  await loop.stop()
+})
+
 test('errors are waited out, longer each time, wakes or not; one good pass ends that', async () => {
   const broken = Array.from({ length: 8 }, () => new Error('the database is away'))
   const { loop, began, passes } = scripted(broken)

@@ -18,7 +18,7 @@ export interface LoopOptions {
 export interface Loop {
   /** Makes the next look happen now, or right after the one that is going on. */
   wake(): void
-  /** The same, at an instant of `performance.now()`, unless a look comes sooner. */
+  /** The same, at an instant of `performance.now()`, unless a look comes sooner. One that is going on is none. */
   wakeAt(atMs: number): void
   /** Resolves after the pass that is going on. */
   stop(): Promise<void>
@@ -30,7 +30,8 @@ const errorBackoff = { baseMs: 100, factor: 2, capMs: 5_000, jitter: 0.3 }
 export function startLoop({ name, runOnce, idleMs, log, onPass }: LoopOptions): Loop {
   const controller = new AbortController()
   let wakeUp = (): void => undefined
-  let isWoken = false
+  /** When somebody wants a look that asked while one was going on. */
+  let wokenAtMs = Number.POSITIVE_INFINITY
   let plannedAtMs = Number.POSITIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
   let errors = 0
@@ -50,7 +51,7 @@ export function startLoop({ name, runOnce, idleMs, log, onPass }: LoopOptions): 
 
   const run = async (): Promise<void> => {
     while (!controller.signal.aborted) {
-      isWoken = false
+      wokenAtMs = Number.POSITIVE_INFINITY
       let waitMs: number
       try {
         const pass = await runOnce(controller.signal)
@@ -62,14 +63,14 @@ export function startLoop({ name, runOnce, idleMs, log, onPass }: LoopOptions): 
         log.warn({ err: error, loop: name, errors, waitMs }, 'a pass failed')
       }
       // After an error the back-off holds: what wakes us may be what hurts us.
-      const isDue = isWoken && errors === 0
-      if (waitMs > 0 && !isDue && !controller.signal.aborted) await sleep(waitMs)
+      if (errors === 0) waitMs = Math.min(waitMs, wokenAtMs - performance.now())
+      if (waitMs > 0 && !controller.signal.aborted) await sleep(waitMs)
     }
   }
   const running = run()
 
   const wake = (): void => {
-    isWoken = true
+    wokenAtMs = Number.NEGATIVE_INFINITY
     if (errors === 0) wakeUp()
   }
   return {
@@ -77,7 +78,7 @@ export function startLoop({ name, runOnce, idleMs, log, onPass }: LoopOptions): 
     wakeAt(atMs) {
       const waitMs = atMs - performance.now()
       if (waitMs <= 0) wake()
-      else if (plannedAtMs === Number.POSITIVE_INFINITY) isWoken = true
+      else if (plannedAtMs === Number.POSITIVE_INFINITY) wokenAtMs = Math.min(wokenAtMs, atMs)
       else if (atMs < plannedAtMs && errors === 0) {
         plannedAtMs = atMs
         clearTimeout(timer)

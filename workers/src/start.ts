@@ -138,7 +138,7 @@ async function startDispatcher(means: Means): Promise<Running> {
   subscriber.on('message', (_channel: string, message: string) => {
     const dueMs = Number(message)
     if (dueMs === slotsFreed) {
-      if (dispatcher.wantsEachSlot) loop.wake()
+      if (dispatcher.wantsEachSlot) loop.wakeAt(performance.now() + dispatcher.freedWaitMs)
     } else loop.wakeAt(performance.now() + dispatcher.waitMs(dueMs - Date.now()))
   })
   subscriber.subscribe(wakeChannel(poolId)).catch((error: unknown) => log.debug({ err: error }, 'could not subscribe'))

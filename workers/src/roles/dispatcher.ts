@@ -36,6 +36,8 @@ const gapMs = 30
 /** And this far after one that admitted many: what a look costs by itself is then a good part of what its runs cost. */
 const busyGapMs = 60
 const many = 12
+/** How far apart looks are that take slots which come free one by one, from several executors, too. */
+const freedGapMs = 10
 /** A queued run that nobody claimed within this time was lost by the carrier. */
 const queuedSeconds = 5
 const batchMax = 1_000
@@ -160,6 +162,11 @@ export class Dispatcher {
   waitMs(leftMs: number): number {
     const untilGapMs = this.#lookedAtMs + this.#gapMs - performance.now()
     return Math.max(0, leftMs - aheadMs, Math.min(untilGapMs, leftMs - pathMs))
+  }
+
+  /** How long the look for slots that came free may wait, in milliseconds: a look for several costs as much as one for one. */
+  get freedWaitMs(): number {
+    return Math.max(0, this.#lookedAtMs + freedGapMs - performance.now())
   }
 
   /** Waits for what goes on in the background. */
