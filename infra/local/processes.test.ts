@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Home, openHome, remove } from './home.ts'
@@ -47,6 +47,16 @@ test('a killed child is started again and gets ready again', async () => {
   process.kill(pid, 'SIGKILL')
   await vi.waitFor(() => expect(pidOf('web')).not.toBe(pid), 5_000)
   await vi.waitFor(async () => expect(await spec.isReady(0)).toBe(true), 5_000)
+})
+
+test('a program that gives way has a lower priority than others, also when it is started again', async () => {
+  await processes.start(await webServer({ name: 'other' }))
+  await processes.start(await webServer({ givesWay: true }))
+  const pid = pidOf('web')
+  expect(getPriority(pid)).toBeGreaterThan(getPriority(pidOf('other')))
+  process.kill(pid, 'SIGKILL')
+  await vi.waitFor(() => expect(pidOf('web')).not.toBe(pid), 5_000)
+  expect(getPriority(pidOf('web'))).toBeGreaterThan(getPriority(pidOf('other')))
 })
 
 test('stopping lets a child end well, and leaves neither it nor its record', async () => {

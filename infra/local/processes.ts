@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } f
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Home } from './home.ts'
+import { giveWay } from './priority.ts'
 import { birthOf, endProcess, forgetProcess, type ProcessRecord, recordProcess } from './process-record.ts'
 import { Refusal, say } from './progress.ts'
 
@@ -21,6 +22,8 @@ export interface ProcessSpec {
   stopTimeoutMs?: number
   /** A store is stopped after the programs that use it. */
   isStore?: boolean
+  /** Where there is not enough CPU for all, it is the others' first. */
+  givesWay?: boolean
 }
 
 interface Running {
@@ -90,6 +93,7 @@ export class Processes {
     // Without a listener a program that can't be started would end the supervisor.
     child.on('error', (error) => say(`  ${spec.name}: ${error.message}`))
     if (child.pid === undefined) throw new Refusal(`${spec.name} can't be started: ${spec.command}`)
+    if (spec.givesWay === true) giveWay(child.pid)
     const record: ProcessRecord = {
       name: spec.name,
       pid: child.pid,

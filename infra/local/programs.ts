@@ -66,6 +66,8 @@ export const apiProgram = (stack: Stack): ProcessSpec => ({
   ...node('api/src/main.ts'),
   env: { ...compileCache, ...stack.environment, PORT: String(stack.ports.api) },
   isReady: () => answers(`${stack.urls.api}/ready`),
+  // Many creates must not make late what is due.
+  givesWay: true,
 })
 
 /** The roles that decide, in one process. */
@@ -104,4 +106,5 @@ export const consoleProgram = (stack: Stack, built: string): ProcessSpec => ({
     SHUTDOWN_TIMEOUT: '1',
   },
   isReady: () => answers(`${stack.urls.console}/healthz`),
+  givesWay: true,
 })
