@@ -1,15 +1,15 @@
 /**
- * The target of the fault tests and lateness benchmarks: `node e2e/receiver-server.ts [--log FILE]`.
+ * The target of the fault tests: `node e2e/receiver-server.ts [--log FILE]`.
  *
  * A request to `/<label>/<behaviour>[/<argument>...]` is written down first, then answered as its path says. The label
  * keeps tests that share one receiver apart. The log is append-only: a line a request, in the order of arrival.
  * A second port is for the test: it reads the log, forgets it, counts it.
  */
 import { createWriteStream } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { parseArgs } from 'node:util'
 import type { ReceivedRequest } from './receiver.ts'
+import { createControl, listen } from './receiver-control.ts'
 
 const { values } = parseArgs({ options: { log: { type: 'string' } } })
 const file = values.log === undefined ? undefined : createWriteStream(values.log, { flags: 'a' })
@@ -107,27 +107,19 @@ const target = createServer({ keepAliveTimeout: 300_000 }, (request, response) =
   else behaviour(response, args, entry, request)
 })
 
-const control = createServer((request, response) => {
-  const url = new URL(request.url ?? '/', 'http://control')
-  const label = url.searchParams.get('label')
-  const ofLabel = () => (label === null ? received : received.filter((entry) => entry.label === label))
-  response.setHeader('content-type', 'application/json')
-  if (request.method === 'DELETE') {
+const ofLabel = (label: string | null) =>
+  label === null ? received : received.filter((entry) => entry.label === label)
+const control = createControl({
+  count: (label) => ofLabel(label).length,
+  read: (label) => {
+    writeLog()
+    return ofLabel(label)
+  },
+  forget: (label) => {
     received = label === null ? [] : received.filter((entry) => entry.label !== label)
     if (label === null) triesOfRun.clear()
-    response.end('{}')
-  } else if (url.pathname === '/count') {
-    response.end(JSON.stringify({ count: ofLabel().length }))
-  } else {
-    writeLog()
-    response.end(JSON.stringify(ofLabel()))
-  }
+  },
 })
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', 1_024, resolve))
-  return (server.address() as AddressInfo).port
-}
 
 process.on('SIGTERM', () => {
   writeLog()

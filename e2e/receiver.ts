@@ -32,10 +32,16 @@ export interface Receiver {
 
 /** Starts a receiver on a free port of the loopback address; with `log`, every request is appended to that file. */
 export async function startReceiver({ log }: { log?: string } = {}): Promise<Receiver> {
-  const program: Program = await startProgram(
-    new URL('./receiver-server.ts', import.meta.url),
-    log === undefined ? [] : ['--log', log],
-  )
+  const args = log === undefined ? [] : ['--log', log]
+  return receiverOf(await startProgram(new URL('./receiver-server.ts', import.meta.url), args))
+}
+
+/** Starts one that can do nothing but `ok`, and does it for as little as it can. */
+export async function startStopwatch(): Promise<Receiver> {
+  return receiverOf(await startProgram(new URL('./stopwatch-server.ts', import.meta.url), []))
+}
+
+function receiverOf(program: Program): Receiver {
   const origin = `http://127.0.0.1:${String(program.ready.port)}`
   const control = `http://127.0.0.1:${String(program.ready.controlPort)}`
   const query = (label: string) => `?label=${encodeURIComponent(label)}`

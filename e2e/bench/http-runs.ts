@@ -5,22 +5,28 @@ import type { CpuReading } from './cpu.ts'
 import type { Lab } from './lab.ts'
 import { Meridian, runBody } from './meridian.ts'
 import { peerContender } from './peer-contender.ts'
+import type { PeerProcess } from './peer-process.ts'
 import { type PeerName, peerNames } from './peers/peer.ts'
 
 const ours: Contender = { name: 'meridian', round: (lab) => drainMeridian(lab, lab.profile.runs) }
 
-/** Works off `count` calls, after as many for nothing as the process needs to be warm. */
+/** Lets a peer work off runs that count for nothing, and leaves it with nothing to do. */
+export async function warmUpPeer(lab: Lab, process: PeerProcess): Promise<void> {
+  const { url } = await lab.target()
+  const { warmUpRuns } = lab.profile
+  await process.call('reset', [])
+  await process.call('load', [warmUpRuns, url])
+  await process.call('drain', [warmUpRuns])
+  await process.call('reset', [])
+}
+
+/** Works off the runs of a drain. */
 export const peerDrain = (name: PeerName): Contender =>
   peerContender(name, async (lab, process) => {
     const { url } = await lab.target()
-    const { runs: count, warmUpRuns } = lab.profile
-    const load = async (size: number): Promise<void> => {
-      await process.call('reset', [])
-      await process.call('load', [size, url])
-    }
-    await load(warmUpRuns)
-    await process.call('drain', [warmUpRuns])
-    await load(count)
+    const { runs: count } = lab.profile
+    await warmUpPeer(lab, process)
+    await process.call('load', [count, url])
     let warm: CpuReading | undefined
     const drained = await process.call('drain', [count], () => {
       warm = lab.readCpu()
@@ -43,6 +49,7 @@ export interface DrainOptions {
  * the last run recorded in history. The peers' clock stops earlier: when the last call was answered.
  */
 export async function drainMeridian(lab: Lab, count: number, options: DrainOptions = {}): Promise<Measure[]> {
+  await lab.useTwoExecutors()
   await warmUp(lab)
   return drain(lab, count, options)
 }

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { type NoopTarget, startNoopTarget } from '../noop-target.ts'
-import { type Receiver, startReceiver } from '../receiver.ts'
-import { type Stack, startStack } from '../stack.ts'
+import { type Receiver, startStopwatch } from '../receiver.ts'
+import { type ExtraProcess, type Stack, startStack } from '../stack.ts'
 import type { Measure } from './benchmark.ts'
 import { type CpuReading, coresUsed, type ProcessGroups, readCpu } from './cpu.ts'
 import { type PeerProcess, startPeer } from './peer-process.ts'
@@ -16,6 +16,8 @@ export class Lab {
   #receiver: Receiver | undefined
   #peer: PeerProcess | undefined
   #warm: Promise<unknown> | undefined
+  #secondExecutor: Promise<ExtraProcess> | undefined
+  #secondExecutorPid: number | undefined
 
   constructor(profile: Profile) {
     this.profile = profile
@@ -24,6 +26,13 @@ export class Lab {
   async stack(): Promise<Stack> {
     this.#stack ??= await startStack(benchSettings)
     return this.#stack
+  }
+
+  /** From now on there are two executors, as who drains on two cores would have: each of them is one thread. */
+  async useTwoExecutors(): Promise<void> {
+    const stack = await this.stack()
+    this.#secondExecutor ??= stack.startExtra('executor')
+    this.#secondExecutorPid = (await this.#secondExecutor).pid
   }
 
   /** Does `work` once for the processes of Meridian, which stay warm for all that follows. */
@@ -38,7 +47,7 @@ export class Lab {
   }
 
   async receiver(): Promise<Receiver> {
-    this.#receiver ??= await startReceiver()
+    this.#receiver ??= await startStopwatch()
     return this.#receiver
   }
 
@@ -62,7 +71,8 @@ export class Lab {
 
   /** The processes that count, by group. */
   groups(): ProcessGroups {
-    const ours = ['api', 'engine', 'executor'].flatMap((name) => this.#stack?.pids(name) ?? [])
+    const second = this.#secondExecutorPid === undefined ? [] : [this.#secondExecutorPid]
+    const ours = ['api', 'engine', 'executor'].flatMap((name) => this.#stack?.pids(name) ?? []).concat(second)
     return {
       node: this.#peer === undefined ? ours : [this.#peer.pid],
       postgres: this.#stack?.pids('postgres') ?? [],

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ReceivedRequest } from '../receiver.ts'
 import { waitFor } from '../wait.ts'
 import type { Benchmark, Contender, Measure } from './benchmark.ts'
+import { warmUp, warmUpPeer } from './http-runs.ts'
 import type { Lab } from './lab.ts'
 import { Meridian, runBody } from './meridian.ts'
 import { pace } from './pace.ts'
@@ -161,20 +162,23 @@ async function schedules(lab: Lab): Promise<Measure[]> {
 
 const ours: Contender = {
   name: 'meridian',
-  round: async (lab) => [
-    ...(await ahead(lab, 100)),
-    ...(await ahead(lab, 1_000)),
-    ...(await soon(lab, 100)),
-    ...(await soon(lab, 1_000)),
-    ...(await schedules(lab)),
-  ],
+  round: async (lab) => {
+    await warmUp(lab)
+    return [
+      ...(await ahead(lab, 100)),
+      ...(await ahead(lab, 1_000)),
+      ...(await soon(lab, 100)),
+      ...(await soon(lab, 1_000)),
+      ...(await schedules(lab)),
+    ]
+  },
 }
 
 const peer = (name: PeerName): Contender =>
   peerContender(name, async (lab, process) => {
     const receiver = await lab.receiver()
     const measures: Measure[] = []
-    await process.call('reset', [])
+    await warmUpPeer(lab, process)
     await process.call('work', [])
     for (const perSecond of [100, 1_000]) {
       const label = randomUUID()
