@@ -6,7 +6,7 @@ import { runBetween } from '../kernel/steps.ts'
 import { measuredDurations } from '../run/durations.ts'
 import { forecastSteps } from '../schedule/forecast.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import { countOneOffs, lookedAtMax, type PlannedJob, readPlan } from './plan.ts'
+import { countOneOffs, lookedAtMax, type Plan, type PlannedJob, readPlan } from './plan.ts'
 
 /** What the schedules of an organisation will do, in all of its projects together. */
 export interface TenantLoad {
@@ -56,16 +56,31 @@ export async function* forecastTenants(
       starts: new Array<number>(range.size).fill(0),
       running: new Array<number>(range.size).fill(0),
     }
-    for (const projectId of projectIds)
-      await withRead(systemCtx(engine, keyRing, [tenantId, projectId]), (tx) => addProject(tx, load, range))
+    for (const projectId of projectIds) {
+      const project = systemCtx(engine, keyRing, [tenantId, projectId])
+      await add(load, await withRead(project, (tx) => readProject(tx, range)), range)
+    }
     if (load.jobs > 0 || load.starts.some((count) => count > 0)) yield load
   }
 }
 
-async function addProject(tx: Tx, load: TenantLoad, { fromMs, bucketMs, size }: TenantRange): Promise<void> {
+type Weighed = PlannedJob & { durationMs?: number }
+
+interface ProjectPlan {
+  plan: Plan
+  jobs: readonly Weighed[]
+  oneOffs: readonly number[]
+}
+
+async function readProject(tx: Tx, { fromMs, bucketMs, size }: TenantRange): Promise<ProjectPlan> {
   const plan = await readPlan(tx)
   const oneOffs = await countOneOffs(tx, { bucketsFromMs: fromMs, bucketMs, size })
-  const jobs = await withDurations(tx, plan.jobs)
+  return { plan, oneOffs, jobs: await withDurations(tx, plan.jobs) }
+}
+
+/** Computes what a project will do, without a transaction, which would hold up the cleaning of tables meanwhile. */
+async function add(load: TenantLoad, { plan, jobs, oneOffs }: ProjectPlan, range: TenantRange): Promise<void> {
+  const { fromMs, bucketMs, size } = range
   const untilMs = fromMs + size * bucketMs
   const { total, failures } = await runBetween(
     forecastSteps(jobs, { ...plan, bucketsFromMs: fromMs, untilMs, bucketMs, lookedAtMax }),
@@ -79,8 +94,8 @@ async function addProject(tx: Tx, load: TenantLoad, { fromMs, bucketMs, size }: 
   load.uncountedJobs += failures.reduce((sum, failure) => sum + failure.jobs.length, 0)
 }
 
-async function withDurations(tx: Tx, jobs: readonly PlannedJob[]): Promise<(PlannedJob & { durationMs?: number })[]> {
-  const weighed: (PlannedJob & { durationMs?: number })[] = []
+async function withDurations(tx: Tx, jobs: readonly PlannedJob[]): Promise<Weighed[]> {
+  const weighed: Weighed[] = []
   for (let start = 0; start < jobs.length; start += chunk) {
     const some = jobs.slice(start, start + chunk)
     const measured = await measuredDurations(
