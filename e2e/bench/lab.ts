@@ -16,8 +16,7 @@ export class Lab {
   #receiver: Receiver | undefined
   #peer: PeerProcess | undefined
   #warm: Promise<unknown> | undefined
-  #secondExecutor: Promise<ExtraProcess> | undefined
-  #secondExecutorPid: number | undefined
+  #secondExecutor: ExtraProcess | undefined
 
   constructor(profile: Profile) {
     this.profile = profile
@@ -31,8 +30,7 @@ export class Lab {
   /** From now on there are two executors, as who drains on two cores would have: each of them is one thread. */
   async useTwoExecutors(): Promise<void> {
     const stack = await this.stack()
-    this.#secondExecutor ??= stack.startExtra('executor')
-    this.#secondExecutorPid = (await this.#secondExecutor).pid
+    this.#secondExecutor ??= await stack.startExtra('executor')
   }
 
   /** Does `work` once for the processes of Meridian, which stay warm for all that follows. */
@@ -71,7 +69,7 @@ export class Lab {
 
   /** The processes that count, by group. */
   groups(): ProcessGroups {
-    const second = this.#secondExecutorPid === undefined ? [] : [this.#secondExecutorPid]
+    const second = this.#secondExecutor === undefined ? [] : [this.#secondExecutor.pid]
     const ours = ['api', 'engine', 'executor'].flatMap((name) => this.#stack?.pids(name) ?? []).concat(second)
     return {
       node: this.#peer === undefined ? ours : [this.#peer.pid],
